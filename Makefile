@@ -1,0 +1,81 @@
+# Each target first makes what it needs: a virtual environment with the packages that constraints.txt pins, and in it an
+# editable install, which rebuilds the core at import after a change of its sources. `make test PYTHON=python3.12` uses
+# another interpreter, in a virtual environment of its own.
+
+ifdef PYTHON
+VENV := .venv-$(notdir $(PYTHON))
+else
+VENV := .venv
+PYTHON := $(shell for python in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+endif
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PY := $(BIN)/python
+READY := $(VENV)/ready
+PIP_INSTALL := $(PY) -m pip install --disable-pip-version-check -c constraints.txt
+EDITABLE := --no-build-isolation --config-settings=editable.rebuild=true --config-settings=build-dir
+
+# cmake, ninja and the linters are programs of the virtual environment.
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+# A compiler here that knows C++20. Where there is none, the set-up brings the one in the Python package ziglang.
+COMPILER = $(shell for cxx in $${CXX:-c++ g++ clang++}; do \
+	echo 'int main() {}' | $$cxx -std=c++20 -x c++ -fsyntax-only - 2>/dev/null && echo $$cxx && break; done; \
+	command -v cl)
+ZIG = $(PY) -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))'
+TOOLCHAIN = $(if $(COMPILER),,CMAKE_TOOLCHAIN_FILE=$(CURDIR)/uno_flex_env/core/zig.cmake ZIG="$$($(ZIG))")
+
+CORE_SOURCES := $(wildcard uno_flex_env/core/*.hpp uno_flex_env/core/*.cpp)
+SANITIZED := build/sanitized
+
+.DEFAULT_GOAL := help
+.PHONY: help test train bench lint format core sanitize clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml constraints.txt
+	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP_INSTALL) scikit-build-core nanobind cmake ninja $(if $(COMPILER),,ziglang)
+	# Every import of an editable install runs cmake twice; the wrapper in Python that pip puts there takes 50 ms each time.
+	ln -sf "$$($(PY) -c 'import cmake; print(cmake.CMAKE_BIN_DIR)')/cmake" $(BIN)/cmake
+	$(TOOLCHAIN) $(PIP_INSTALL) $(EDITABLE)=$(VENV)/core -e '.[dev]'
+	touch $@
+
+test: $(READY) ## Run the tests
+	$(TOOLCHAIN) $(PY) -m pytest
+
+train: $(READY) ## Train an agent for some minutes and print its win rates
+	$(PY) -m experiments train --config configs/train/quick.toml
+
+bench: $(READY) ## Measure the speed, also against other packages
+	$(PIP_INSTALL) rlcard
+	$(PY) -m uno_flex_env bench --peers
+
+lint: $(READY) ## Check style, types and formatting
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+	clang-format --dry-run --Werror $(CORE_SOURCES)
+
+format: $(READY) ## Rewrite the sources in the project's style
+	$(PY) -m ruff check --fix
+	$(PY) -m ruff format
+	clang-format -i $(CORE_SOURCES)
+
+core: $(READY) ## Rebuild the core now and show the compiler's output
+	SKBUILD_EDITABLE_VERBOSE=1 $(PY) -c 'import uno_flex_env._core'
+
+# A second environment with nothing but the package built with sanitizers; all else comes from the first one.
+sanitize: $(READY) ## Run the tests marked so on a core that stops at memory errors and undefined behavior (gcc)
+	$(PY) -m venv --without-pip $(SANITIZED)
+	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
+		"$$($(SANITIZED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth"
+	$(PY) -m pip --python $(SANITIZED)/bin/python install --no-deps $(EDITABLE)=$(SANITIZED)/core \
+		--config-settings=cmake.define.UNO_FLEX_SANITIZE=ON -e .
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(for library in asan ubsan stdc++; do \
+		$(firstword $(COMPILER)) -print-file-name=lib$$library.so; done)" $(SANITIZED)/bin/python -m pytest -m sanitize
+
+clean: ## Remove what was built, the virtual environments included
+	rm -rf build dist .venv .venv-* uno_flex_env/_core.pyi

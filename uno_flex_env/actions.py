@@ -1,0 +1,84 @@
+"""The 216 actions and their notation (rules 10). Their order is the core's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from uno_flex_env import _core
+from uno_flex_env.cards import CODES, COLORS
+from uno_flex_env.errors import NotationError
+
+VERBS = ("play", "draw", "keep", "accept", "challenge", "uno", "silent", "catch", "ignore")
+
+
+class Action(NamedTuple):
+    """One action, taken apart."""
+
+    verb: str
+    face: int | None
+    color: int | None
+    """The color that a wild calls."""
+    offset: int
+    """The target sits this many seats clockwise of the player; 0: no target."""
+    flex: bool
+
+    @property
+    def text(self) -> str:
+        """`<card>[!][:<color>][@<offset>]`, or the verb."""
+        if self.face is None:
+            return self.verb
+        color = "" if self.color is None else f":{COLORS[self.color]}"
+        target = f"@{self.offset}" if self.offset else ""
+        return CODES[self.face] + ("!" if self.flex else "") + color + target
+
+
+ACTIONS = tuple(Action(VERBS[verb], *rest) for verb, *rest in _core.actions())
+NUM_ACTIONS = len(ACTIONS)
+TEXTS = tuple(action.text for action in ACTIONS)
+"""Notation by action number."""
+
+FLEX_ACTIONS: npt.NDArray[np.bool_] = np.array([action.flex for action in ACTIONS])
+"""(216,) bool: which actions play a flex side. `mask & FLEX_ACTIONS` are the legal flexes."""
+FLEX_ACTIONS.setflags(write=False)
+
+_NUMBER_OF = {text: number for number, text in enumerate(TEXTS)}
+
+
+def action_to_text(action: int) -> str:
+    """Notation of an action number (0-215)."""
+    try:
+        number = int(action)
+        exact = number == action
+    except (TypeError, ValueError):
+        exact = False
+    if not exact or not 0 <= number < NUM_ACTIONS:
+        raise NotationError(f"an action must be a whole number from 0 to {NUM_ACTIONS - 1}, got {action!r}")
+    return TEXTS[number]
+
+
+def text_to_action(text: str) -> int:
+    """Action number of a notation; `NotationError` says which part of the text is wrong."""
+    number = _NUMBER_OF.get(text) if isinstance(text, str) else None
+    if number is None:
+        raise NotationError(f"no such action: {text!r}; {_fault(text)}")
+    return number
+
+
+def _fault(text: object) -> str:
+    if not isinstance(text, str):
+        return f"an action is a text, not {type(text).__name__}"
+    card, _, target = text.partition("@")
+    card, _, color = card.partition(":")
+    flex = card.endswith("!")
+    code = card.removesuffix("!")
+    if code not in CODES:
+        return f"{code!r} is neither a card nor one of {', '.join(VERBS[1:])}"
+    if flex and not code.partition("/")[1]:
+        return f"{code} has no flex side"
+    same = [action for action in ACTIONS if action.face == CODES.index(code) and action.flex == flex]
+    if bool(color) != (same[0].color is not None) or (color and color not in COLORS) or len(color) > 1:
+        return f"{card} calls a color: one of :r :y :g :b" if same[0].color is not None else f"{card} calls no color"
+    return f"{card} needs a target: @1 to @7" if same[0].offset else f"{card} has no target"

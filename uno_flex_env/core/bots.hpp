@@ -1,0 +1,62 @@
+// The rule bots: `random`, and four that differ in nothing but when they flex.
+#pragma once
+
+#include "engine.hpp"
+
+UNO_FLEX_BEGIN
+
+enum class Bot : uint8_t { random, flex_any, never_flex, always_flex, flex_when_stuck };
+constexpr int kBots = 5;
+inline constexpr const char* kBotNames[kBots] = {"random", "flex_any", "never_flex", "always_flex", "flex_when_stuck"};
+
+/// A uniformly random member of a set that is not empty.
+inline int pick(const ActionSet& set, uint64_t& rng) {
+    const int n[4] = {popcount(set.word[0]), popcount(set.word[1]), popcount(set.word[2]), popcount(set.word[3])};
+    int k = random_below(rng, n[0] + n[1] + n[2] + n[3]);
+    int w = 0;
+    while (k >= n[w]) k -= n[w++];
+    return 64 * w + select_bit(set.word[w], k);
+}
+
+namespace detail {
+
+inline constexpr ActionSet kColoredRegularPlays = range(kColoredRegular, kColoredFlex);
+inline constexpr ActionSet kColoredFlexPlays = range(kColoredFlex, kWildRegular);
+inline constexpr ActionSet kColoredPlays = range(kColoredRegular, kWildRegular);
+inline constexpr ActionSet kWildRegularPlays = range(kWildRegular, kAllDrawFlex);
+inline constexpr ActionSet kWildFlexPlays = range(kAllDrawFlex, kVerbs);
+inline constexpr ActionSet kWildPlays = range(kWildRegular, kVerbs);
+/// What the four say when no card is played: draw, keep, accept, say UNO, catch.
+inline constexpr ActionSet kPassive = {{0, 0, 0,
+                                        range(verb_action(Verb::draw), verb_action(Verb::challenge)).word[3] |
+                                            range(verb_action(Verb::uno), verb_action(Verb::silent)).word[3] |
+                                            range(verb_action(Verb::catch_), verb_action(Verb::ignore)).word[3]}};
+
+/// The groups in the order in which a bot prefers them; the first with a legal action is played from.
+inline constexpr int kMaxGroups = 5;
+inline constexpr ActionSet kPreference[kBots][kMaxGroups] = {
+    {range(0, kActions)},
+    {kColoredPlays, kWildPlays, kPassive},
+    {kColoredRegularPlays, kWildRegularPlays, kPassive, range(0, kActions)},
+    {kColoredFlexPlays, kWildFlexPlays, kColoredRegularPlays, kWildRegularPlays, kPassive},
+    {kColoredRegularPlays, kWildRegularPlays, kColoredFlexPlays, kWildFlexPlays, kPassive},
+};
+
+}  // namespace detail
+
+/// What a bot does with these legal actions. None draws by choice but `random`, all play colored cards before wilds and
+/// choose uniformly among what is left; `never_flex` flexes only when it is forced to play a drawn card that way.
+inline int act(Bot bot, const ActionSet& legal, uint64_t& rng) {
+    for (const ActionSet& group : detail::kPreference[int(bot)]) {
+        const ActionSet choice = both(legal, group);
+        if (any(choice)) return pick(choice, rng);
+    }
+    return pick(legal, rng);
+}
+
+/// Play on to the end of the round. `bots` holds one for each seat.
+inline void play_out(State& s, const uint8_t* bots, uint64_t& rng) {
+    while (!is_over(s)) apply(s, act(Bot(bots[s.mover]), s.legal, rng));
+}
+
+UNO_FLEX_END

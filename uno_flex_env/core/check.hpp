@@ -1,0 +1,188 @@
+// check(): is this struct a state that the rules allow? For bytes from outside and for soak tests.
+#pragma once
+
+#include "engine.hpp"
+
+UNO_FLEX_BEGIN
+
+namespace checks {
+
+inline bool valid_cards(const Cards& cards) {
+    for (int c = 0; c < kColors; ++c)
+        if (cards.lane[c] & ~(kColoredBits | kWildBits)) return false;
+    for (int w = 0; w < kWilds; ++w)
+        if (wilds(cards, w) > kFace[kColored + w].count) return false;
+    return true;
+}
+
+inline bool part_of(const Cards& a, const Cards& b) {
+    for (int c = 0; c < kColors; ++c)
+        if ((a.lane[c] & ~b.lane[c] & kColoredBits) || wilds(a, c) > wilds(b, c)) return false;
+    return true;
+}
+
+inline bool seat(const State& s, int p) { return p < s.players; }
+
+inline const char* table_fields(const State& s) {
+    if (s.flags & ~(kOrderedPile | kReshuffled | kMatch | kFlexChallenge)) return "unknown flag";
+    if (s.direction != 1 && s.direction != -1) return "direction must be 1 or -1";
+    if (s.phase > Phase::over) return "unknown phase";
+    if (s.green == 0 || s.green & ~seated(s)) return "no Power is green, or one of an empty seat is";
+    if (!seat(s, s.dealer) || !seat(s, s.turn)) return "dealer and turn must be seats";
+    if (s.color >= kColors || s.prior_color >= kColors) return "color must be below 4";
+    if (s.top >= kFaces || count(s.discard, s.top) == 0) return "the top is not in the discard pile";
+    if (!is_wild(s.top) && kFace[s.top].color != s.color) return "the active color is not the top's";
+    if (s.reserved || s.reserved_line || s.reserved_word || s.reserved_end[0] || s.reserved_end[1])
+        return "reserved bytes must be 0";
+    for (int p = 0; p < kMaxPlayers; ++p)
+        if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
+    if (s.rounds && !has(s, kMatch)) return "rounds outside a match";
+    for (int p = 0; p < s.players; ++p)
+        if (s.score[p] > kMaxTargetScore + 2000) return "score out of range";
+    return nullptr;
+}
+
+/// Every card of the deck is in one hand, the draw pile or the discard pile.
+inline const char* cards_conserved(const State& s) {
+    if (!valid_cards(s.discard) || count(s.discard) != s.discard_size) return "discard pile and its size disagree";
+    if (s.pile_size > kDeckSize) return "draw pile out of range";
+    int total[kFaces] = {};
+    for (int i = 0; i < kDeckSize; ++i) {
+        if (s.pile[i] >= kFaces || (i >= s.pile_size && s.pile[i] != 0)) return "unknown card in the draw pile";
+        if (i < s.pile_size) ++total[s.pile[i]];
+    }
+    for (int p = 0; p < kMaxPlayers; ++p) {
+        if (!valid_cards(s.hand[p]) || count(s.hand[p]) != s.size[p]) return "hand and its size disagree";
+        if (!seat(s, p) && s.size[p]) return "an empty seat has cards";
+    }
+    for (int f = 0; f < kFaces; ++f) {
+        total[f] += count(s.discard, f);
+        for (int p = 0; p < s.players; ++p) total[f] += count(s.hand[p], f);
+        if (total[f] != count(s.deck, f)) return "the cards are not those of the deck";
+    }
+    return nullptr;
+}
+
+inline const char* phase_fields(const State& s) {
+    const bool over = is_over(s);
+    if (over ? s.mover != kNone : !seat(s, s.mover)) return "mover must be a seat, or none at the end";
+    if ((s.phase == Phase::drawn) != (s.drawn != kNone)) return "a drawn card belongs to phase drawn";
+    if (s.drawn != kNone && (s.drawn >= kFaces || count(s.hand[s.mover], s.drawn) == 0))
+        return "the drawn card is not in the mover's hand";
+    if (s.drawn != kNone && !any(legal_plays(s, only(s.drawn)))) return "the drawn card can't be played";
+    if (s.actor != kNone && !seat(s, s.actor)) return "actor must be a seat";
+    if (s.empty_draws > s.players || (s.empty_draws == s.players && !over)) return "too many empty draws";
+    if (over != (s.winner != kNone || s.empty_draws == s.players)) return "a finished round has a winner or no cards left";
+    if (s.winner != kNone && (!seat(s, s.winner) || s.size[s.winner])) return "the winner holds cards";
+    int expected = 0;
+    for (int p = 0; p < s.players; ++p) {
+        const bool empty_allowed = (over && p == s.winner) || (s.phase == Phase::challenge && p == s.actor);
+        if (s.size[p] == 0 && !empty_allowed) return "a hand is empty, but the round goes on";
+        if (s.winner != kNone) expected += points(s.hand[p]);
+    }
+    if (s.points != expected) return "points are not those of the hands";
+    return nullptr;
+}
+
+/// Who decides on what, and whether the rules know that decision.
+inline const char* decision(const State& s) {
+    const Effect top = kFace[s.top].regular.effect;
+    const bool stacked = has(s, kStacking) && top == Effect::next_draws;
+    const bool after_uno = s.phase == Phase::uno || s.phase == Phase::catch_;
+    if (s.owed && !(stacked && (s.phase == Phase::stack || after_uno))) return "a sum is owed, but nothing was stacked";
+    if (s.owed > 16 || s.owed & 1) return "the sum owed is impossible";
+    if (has(s, kFlexChallenge) && s.phase != Phase::challenge) return "a flex challenge outside phase challenge";
+    switch (s.phase) {
+        case Phase::stack:
+            if (!s.owed || s.turn != s.mover) return "phase stack without a sum owed";
+            break;
+        case Phase::challenge: {
+            if (top != Effect::bluff || s.actor == kNone || s.actor == s.mover) return "nothing to challenge";
+            if (s.size[s.actor] == 0 && has(s, kLastCardDrawsNothing)) return "the last card draws nothing";
+            const bool flex = has(s, kFlexChallenge);
+            if (flex ? !has(s, kFlexDrawFourChallenge) : has(s, kStrictDrawFour)) return "the rules know no such challenge";
+            if (!flex && s.mover != seat_after(s, s.actor, 1)) return "only next may challenge";
+            if (s.turn != seat_after(s, s.actor, flex ? 1 : 2)) return "the wrong turn follows the challenge";
+            break;
+        }
+        case Phase::uno:
+        case Phase::catch_:
+            if (!has(s, kExplicitUno) || s.actor == kNone || s.size[s.actor] != 1) return "nobody has to say UNO";
+            if ((s.phase == Phase::uno) != (s.actor == s.mover)) return "the wrong player decides on UNO";
+            break;
+        case Phase::play:
+        case Phase::drawn:
+            if (s.turn != s.mover) return "it is another player's turn";
+            break;
+        case Phase::over: break;
+    }
+    return nullptr;
+}
+
+inline const char* knowledge(const State& s) {
+    for (int v = 0; v < kMaxPlayers; ++v) {
+        if (!valid_cards(s.known[v])) return "unknown card among the known ones";
+        if (any(s.known[v]) != bool(s.knowers >> v & 1)) return "knowers and known cards disagree";
+        if (!seat(s, v) && any(s.known[v])) return "an empty seat knows cards";
+        uint32_t others[kColors] = {};
+        int known_wilds[kWilds] = {};
+        for (int o = 0; o < kMaxPlayers; ++o)
+            for (int w = 0; w < kWilds; ++w) {
+                const int n = nibble(s.known_wilds[v][o], w);
+                if (n > wilds(s.hand[o], w) || (n && o == v)) return "a known wild is not there";
+                known_wilds[w] += n;
+                if (o != v) others[w] |= s.hand[o].lane[w];
+            }
+        for (int c = 0; c < kColors; ++c) {
+            if (s.known[v].lane[c] & kColoredBits & ~others[c]) return "a known card is in no other hand";
+            if (wilds(s.known[v], c) != known_wilds[c]) return "known wilds do not add up";
+        }
+    }
+    return nullptr;
+}
+
+/// `fresh`, `old` and `old_wilds` describe the hands and the pile as they lie.
+inline const char* ages(const State& s) {
+    if (s.blurred & ~seated(s)) return "blurred for an empty seat";
+    if (has(s, kReshuffled) ? s.reshuffles == 0 : (s.blurred || any(s.fresh))) return "cards of a reshuffle that never was";
+    if (!valid_cards(s.fresh)) return "unknown card among those of the last reshuffle";
+    Cards left = s.fresh;
+    for (int i = 0; i < (has(s, kReshuffled) ? s.pile_size : 0); ++i) {
+        if (count(left, s.pile[i]) == 0) return "a card of the draw pile was not in the last reshuffle";
+        remove(left, s.pile[i]);
+    }
+    for (int p = 0; p < kMaxPlayers; ++p) {
+        int old = 0;
+        for (int c = 0; c < kColors; ++c) {
+            const uint32_t fresh = left.lane[c] & s.hand[p].lane[c] & kColoredBits;
+            if (has(s, kReshuffled)) old += popcount(s.hand[p].lane[c] & kColoredBits & ~fresh);
+            left.lane[c] &= ~fresh;
+            const int copies = nibble(s.old_wilds[p], c), fresh_copies = wilds(s.hand[p], c) - copies;
+            if (copies > wilds(s.hand[p], c)) return "more old wilds than wilds";
+            old += copies;
+            if (!has(s, kReshuffled)) continue;
+            if (wilds(left, c) < fresh_copies) return "more fresh wilds than the last reshuffle had";
+            left.lane[c] -= uint32_t(fresh_copies) << kWildShift;
+        }
+        if (old != s.old[p]) return "the number of old cards is wrong";
+    }
+    return any(left) ? "cards of the last reshuffle are missing" : nullptr;
+}
+
+}  // namespace checks
+
+/// Why `s` is no valid state, or nullptr. Any bytes may be asked about.
+inline const char* check(const State& s) {
+    if (const char* why = refuse(Rules{s.switches, s.target_score, s.hand_size, s.deck}, s.players)) return why;
+    if (const char* why = checks::table_fields(s)) return why;
+    if (const char* why = checks::cards_conserved(s)) return why;
+    if (const char* why = checks::phase_fields(s)) return why;
+    if (const char* why = checks::decision(s)) return why;
+    if (const char* why = checks::knowledge(s)) return why;
+    if (const char* why = checks::ages(s)) return why;
+    const ActionSet legal = legal_actions(s);
+    if (std::memcmp(&legal, &s.legal, sizeof legal) != 0) return "the legal actions are not those of the position";
+    return nullptr;
+}
+
+UNO_FLEX_END

@@ -1,0 +1,639 @@
+// THE RULES: dealing, what is legal, what an action does. To be read beside RULES.md; nothing else knows them.
+//
+// apply() trusts that the action is legal; the faces check. Nothing here allocates, throws or knows a particular card.
+#pragma once
+
+#include "state.hpp"
+
+UNO_FLEX_BEGIN
+
+// ---- Chance ---------------------------------------------------------------------------------------------------------
+
+/// SplitMix64 (Steele, Lea, Flood 2014): every 64-bit value is a valid state.
+inline uint64_t next_random(uint64_t& rng) {
+    uint64_t z = (rng += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+/// A number below n; no value is more likely than another by over n / 2^32.
+inline int random_below(uint64_t& rng, int n) { return int((next_random(rng) >> 32) * uint64_t(n) >> 32); }
+
+/// The order of renewed draw piles, scripted by a game record or noted for one (rules 11).
+struct Tape {
+    bool scripted = false;
+    int count = 0, used = 0;             // scripted piles, and how many have been used up
+    const uint8_t (*script)[kDeckSize] = nullptr;  // next card first
+    const int* script_size = nullptr;
+    const char* error = nullptr;         // why a scripted pile did not fit; the state is then worthless
+    int noted_size = 0;                  // the pile renewed by the last action, next card first; 0: none was
+    uint8_t noted[kDeckSize] = {};
+};
+
+/// Take the card that is drawn next out of the pile.
+inline int take_from_pile(State& s) {
+    const int last = s.pile_size - 1;
+    const int i = has(s, kOrderedPile) ? last : random_below(s.rng, last + 1);
+    const int face = s.pile[i];
+    s.pile[i] = s.pile[last];
+    s.pile[last] = 0;
+    s.pile_size = uint8_t(last);
+    return face;
+}
+
+/// Write the draw pile in the order in which it will be drawn; returns its size.
+inline int pile_order(const State& s, uint8_t* faces) {
+    State copy = s;
+    int n = 0;
+    while (copy.pile_size > 0) faces[n++] = uint8_t(take_from_pile(copy));
+    return n;
+}
+
+/// Lay a scripted pile; false if its cards are not those that are to be shuffled.
+inline bool lay_script(State& s, const Cards& cards, Tape& tape) {
+    if (tape.used == tape.count) {
+        tape.error = "the draw pile has to be renewed, but no reshuffle is left";
+        return false;
+    }
+    const uint8_t* script = tape.script[tape.used];
+    const int n = tape.script_size[tape.used++];
+    Cards listed{};
+    if (n == count(cards))
+        for (int i = 0; i < n; ++i) {
+            if (count(listed, script[i]) == count(cards, script[i])) break;
+            add(listed, script[i]);
+            s.pile[n - 1 - i] = script[i];
+        }
+    if (!equal(listed, cards)) {
+        tape.error = "the reshuffle does not list the cards of the discard pile under its top";
+        return false;
+    }
+    s.flags |= kOrderedPile;
+    return true;
+}
+
+/// Shuffle the discard pile except its top into a new draw pile (rules 3). False if there is nothing to shuffle.
+inline bool renew_pile(State& s, Tape* tape) {
+    if (s.discard_size <= 1) return false;
+    Cards cards = s.discard;
+    remove(cards, s.top);
+    s.flags &= uint8_t(~kOrderedPile);
+    if (tape && tape->scripted) {
+        if (!lay_script(s, cards, *tape)) return false;
+    } else {
+        list(cards, s.pile);
+    }
+    s.pile_size = uint8_t(s.discard_size - 1);
+    s.discard = Cards{};
+    add(s.discard, s.top);
+    s.discard_size = 1;
+    ++s.reshuffles;
+    if (tape) tape->noted_size = pile_order(s, tape->noted);
+
+    // Everybody has seen which cards went into the pile, so everybody knows which ones are in hands now.
+    s.flags |= kReshuffled;
+    s.fresh = cards;
+    s.blurred = 0;
+    for (int p = 0; p < s.players; ++p) {
+        s.old[p] = s.size[p];
+        s.old_wilds[p] = wild_nibbles(s.hand[p]);
+    }
+    return true;
+}
+
+/// Player draws one card, renewing the pile if it is empty. Returns the face, or kNone if there is none (rules 3).
+inline int draw_card(State& s, int player, Tape* tape) {
+    if (s.pile_size == 0 && !renew_pile(s, tape)) return kNone;
+    const int face = take_from_pile(s);
+    add(s.hand[player], face);
+    ++s.size[player];
+    s.empty_draws = 0;
+    return face;
+}
+
+/// Player draws as many of n as there are. Returns how many.
+inline int draw_cards(State& s, int player, int n, Tape* tape) {
+    int got = 0;
+    while (got < n && draw_card(s, player, tape) != kNone) ++got;
+    return got;
+}
+
+// ---- What is legal ---------------------------------------------------------------------------------------------------
+
+namespace table {
+
+struct Matches {
+    /// Flex sides of a color that match, bits as the upper half of a lane: by their color [active color][lane] ...
+    uint16_t flex_color[kColors][kColors] = {};
+    /// ... and by their symbol [top symbol, kSymbols for a wild]; under `flex_action_match` = "color" numbers only.
+    uint16_t flex_symbol[2][kSymbols + 1] = {};
+    /// Regular sides that match the top symbol, in any lane.
+    uint32_t symbol[kSymbols + 1] = {};
+    /// Plays of wilds, as bits from kWildRegular on and, for flex sides, from kAllDrawFlex on for each number of players.
+    uint16_t wild[1 << kWilds] = {};
+    uint64_t wild_flex[1 << kWilds][kMaxPlayers + 1] = {};
+
+    constexpr Matches() {
+        for (int f = 0; f < kColored; ++f)
+            if (kFace[f].has_flex) flex_color[kFace[f].flex_color][kFace[f].color] |= uint16_t(1 << kFace[f].symbol);
+        for (int s = 0; s < kSymbols; ++s) {
+            symbol[s] = 1u << s | 1u << (s + kSymbols);
+            flex_symbol[0][s] = uint16_t(1 << s);
+            flex_symbol[1][s] = uint16_t(s < kNumbers ? 1 << s : 0);
+        }
+        for (int held = 0; held < 1 << kWilds; ++held) {
+            for (int a = kWildRegular; a < kAllDrawFlex; ++a)
+                if (held >> (kAction[a].face - kColored) & 1) wild[held] |= uint16_t(1 << (a - kWildRegular));
+            for (int n = 0; n <= kMaxPlayers; ++n)
+                for (int a = kAllDrawFlex; a < kVerbs; ++a)
+                    if ((held >> (kAction[a].face - kColored) & 1) && kAction[a].offset < n)
+                        wild_flex[held][n] |= uint64_t(1) << (a - kAllDrawFlex);
+        }
+    }
+};
+
+}  // namespace table
+
+inline constexpr table::Matches kMatches{};
+
+constexpr int kDrawFour = 3;  // the wild whose regular side rules 7 restricts
+static_assert(kFace[kColored + kDrawFour].regular.effect == Effect::bluff);
+
+/// Whether the player holds, besides the Draw Four being played, a card of this color or another wild (rules 7).
+/// `others` is the hand without that Draw Four.
+inline bool is_guilty(const Cards& others, int color) {
+    return (others.lane[color] & kColoredBits) != 0 || any_wild(others);
+}
+
+/// Lay groups of plays side by side in the order of the action space: regular sides of each color, flex sides, wilds.
+inline ActionSet lay_out(const uint64_t regular[kColors], uint64_t flex, uint64_t wild, uint64_t wild_flex) {
+    static_assert(kColoredFlex == 88 && kWildRegular == 132 && kAllDrawFlex == 148 && kVerbs == 208);
+    ActionSet set;
+    set.word[0] = regular[0] | regular[1] << 22 | regular[2] << 44;
+    set.word[1] = regular[2] >> 20 | regular[3] << 2 | flex << 24;
+    set.word[2] = flex >> 40 | wild << 4 | wild_flex << 20;
+    set.word[3] = wild_flex >> 44;
+    return set;
+}
+
+/// Plays of `cards` that are legal for the mover now (rules 4). `cards` is the hand or, of it, the card just drawn.
+inline ActionSet legal_plays(const State& s, const Cards& cards) {
+    const bool power = s.green >> s.mover & 1;
+    const int symbol = is_wild(s.top) ? kSymbols : kFace[s.top].symbol;
+
+    // Regular sides: the lane of the active color, and the top symbol in every lane.
+    uint64_t regular[kColors], flex = 0;
+    for (int c = 0; c < kColors; ++c)
+        regular[c] = cards.lane[c] & (c == s.color ? kColoredBits : kMatches.symbol[symbol]);
+    if (power) {
+        const uint16_t* color = kMatches.flex_color[s.color];
+        const uint16_t same = kMatches.flex_symbol[has(s, kFlexActionMatchesColorOnly)][symbol];
+        for (int c = 0; c < kColors; ++c)
+            flex |= uint64_t((cards.lane[c] & kColoredBits) >> kSymbols & (color[c] | same)) << (c * kSymbols);
+    }
+    int held = 0;
+    for (int w = 0; w < kWilds; ++w) held |= (cards.lane[w] >> kWildShift != 0) << w;
+    const uint64_t wild_flex = power ? kMatches.wild_flex[held][s.players] : 0;
+    if ((s.switches & kStrictDrawFour) && (held >> kDrawFour & 1)) {
+        Cards others = s.hand[s.mover];
+        remove(others, kColored + kDrawFour);
+        if (is_guilty(others, s.color)) held &= ~(1 << kDrawFour);
+    }
+    return lay_out(regular, flex, kMatches.wild[held], wild_flex);
+}
+
+inline void allow(ActionSet& set, Verb verb) {
+    const int a = verb_action(verb);
+    set.word[a >> 6] |= uint64_t(1) << (a & 63);
+}
+
+inline Cards only(int face) {
+    Cards cards{};
+    add(cards, face);
+    return cards;
+}
+
+/// Regular sides of Draw Two, classic or Flex: what answers a Draw Two under `stacking` (rules 9).
+inline ActionSet legal_answers(const State& s) {
+    uint64_t regular[kColors];
+    for (int c = 0; c < kColors; ++c) regular[c] = s.hand[s.mover].lane[c] & kMatches.symbol[kFace[s.top].symbol];
+    return lay_out(regular, 0, 0, 0);
+}
+
+/// Every legal action in the present phase (rules 10). The only code that decides legality.
+inline ActionSet legal_actions(const State& s) {
+    ActionSet set{};
+    switch (s.phase) {
+        case Phase::play:
+            set = legal_plays(s, s.hand[s.mover]);
+            allow(set, Verb::draw);
+            break;
+        case Phase::drawn:
+            set = legal_plays(s, only(s.drawn));
+            if (!has(s, kMustPlayDrawnCard)) allow(set, Verb::keep);
+            break;
+        case Phase::challenge:
+            allow(set, Verb::accept);
+            allow(set, Verb::challenge);
+            break;
+        case Phase::uno:
+            allow(set, Verb::uno);
+            allow(set, Verb::silent);
+            break;
+        case Phase::catch_:
+            allow(set, Verb::catch_);
+            allow(set, Verb::ignore);
+            break;
+        case Phase::stack:
+            set = legal_answers(s);
+            allow(set, Verb::draw);
+            break;
+        case Phase::over: break;
+    }
+    return set;
+}
+
+// ---- Powers (rules 5) ------------------------------------------------------------------------------------------------
+
+/// Flip the Powers of `seats`. If none is green then, all turn green at once.
+inline void flip_powers(State& s, int seats) {
+    s.green ^= uint8_t(seats);
+    if (s.green == 0) s.green = uint8_t(seated(s));
+}
+
+// ---- Turns, the end of a round (rules 8) -------------------------------------------------------------------------------
+
+inline void end_round(State& s, int winner) {
+    s.phase = Phase::over;
+    s.mover = kNone;
+    s.winner = uint8_t(winner);
+    s.owed = 0;
+    s.points = 0;
+    if (winner != kNone)
+        for (int p = 0; p < s.players; ++p) s.points = uint16_t(s.points + points(s.hand[p]));
+    if (has(s, kMatch)) {
+        ++s.rounds;
+        if (winner != kNone) s.score[winner] = uint16_t(s.score[winner] + s.points);
+    }
+}
+
+inline void begin_turn(State& s) {
+    s.mover = s.turn;
+    s.phase = s.owed ? Phase::stack : Phase::play;
+}
+
+/// After a play and what it made others draw: the end of the round, UNO, the next turn (rules 6, 8).
+inline void finish_play(State& s) {
+    if (s.size[s.actor] == 0) {
+        end_round(s, s.actor);
+    } else if (s.size[s.actor] == 1 && has(s, kExplicitUno)) {
+        s.phase = Phase::uno;
+        s.mover = s.actor;
+    } else {
+        begin_turn(s);
+    }
+}
+
+/// A turn that ends without a play. When every player in a row has wanted a card and found none, the round ends with
+/// no winner (rules 3).
+inline void end_turn(State& s) {
+    if (s.empty_draws == s.players) {
+        end_round(s, kNone);
+    } else {
+        s.turn = uint8_t(seat_after(s, s.mover, 1));
+        begin_turn(s);
+    }
+}
+
+// ---- Playing a card (rules 6) ------------------------------------------------------------------------------------------
+
+/// Whoever knew that the player holds this card forgets it. Of a wild, a known copy counts as the one played (rules 7).
+inline void forget_known(State& s, int player, int face) {
+    for (int v = 0; v < s.players; ++v) {
+        if (!is_wild(face)) {
+            s.known[v].lane[lane_of(face)] &= ~lane_unit(face);
+        } else if (nibble(s.known_wilds[v][player], face - kColored) > 0) {
+            s.known_wilds[v][player] = uint16_t(s.known_wilds[v][player] - (1 << (4 * (face - kColored))));
+            remove(s.known[v], face);
+        }
+        if (!any(s.known[v])) s.knowers &= uint8_t(~(1 << v));
+    }
+}
+
+/// A wild played may have been held since before the last reshuffle or drawn after it. With two players it makes no
+/// difference, since the opponent's old cards are known. With more, who can't tell loses track until the next reshuffle.
+inline void blur(State& s, int player, int face) {
+    const int wild = face - kColored;
+    if (s.players == 2 || s.old[player] == 0 || s.old[player] > s.size[player]) return;
+    int old_copies = 0;
+    for (int p = 0; p < s.players; ++p) old_copies += nibble(s.old_wilds[p], wild);
+    for (int v = 0; v < s.players; ++v) {
+        const int own_old = nibble(s.old_wilds[v], wild), own_fresh = wilds(s.hand[v], wild) - own_old;
+        const bool may_be_old = old_copies > own_old, may_be_fresh = count(s.fresh, face) > own_fresh;
+        if (v != player && may_be_old && may_be_fresh) s.blurred |= uint8_t(1 << v);
+    }
+}
+
+/// Keep account of which cards in hands are older than the last reshuffle, now that `face` has left the player's.
+inline void forget_age(State& s, int player, int face) {
+    bool was_old;
+    if (!is_wild(face)) {
+        was_old = count(s.fresh, face) == 0;
+    } else if (s.drawn != kNone) {
+        was_old = false;
+    } else {
+        blur(s, player, face);
+        was_old = nibble(s.old_wilds[player], face - kColored) > 0;
+        if (was_old) s.old_wilds[player] = uint16_t(s.old_wilds[player] - (1 << (4 * (face - kColored))));
+    }
+    if (was_old)
+        --s.old[player];
+    else
+        remove(s.fresh, face);
+}
+
+inline void move_to_discard(State& s, int player, const Action& a) {
+    remove(s.hand[player], a.face);
+    --s.size[player];
+    add(s.discard, a.face);
+    ++s.discard_size;
+    if (s.knowers) forget_known(s, player, a.face);
+    if (has(s, kReshuffled)) forget_age(s, player, a.face);
+    s.prior_color = s.color;
+    s.top = a.face;
+    s.color = is_wild(a.face) ? a.color : kFace[a.face].color;
+    s.drawn = kNone;
+    s.empty_draws = 0;
+}
+
+/// The Power changes of a play, in the order of rules 5.
+inline void change_powers(State& s, int player, const Action& a, Effect effect) {
+    if (a.flex || kFace[a.face].flip_icon) flip_powers(s, 1 << player);
+    if (effect == Effect::flip_all) flip_powers(s, seated(s));
+}
+
+inline void everyone_else_draws(State& s, int player, int n, Tape* tape) {
+    for (int k = 1; k < s.players; ++k) draw_cards(s, seat_after(s, player, k), n, tape);
+}
+
+/// Draw Two on its regular side. Under `stacking` next may answer it, unless it was the last card.
+inline void next_draws(State& s, int player, int n, bool draws, Tape* tape) {
+    if (has(s, kStacking)) {
+        s.owed = uint8_t(s.owed + n);
+        if (s.size[player] > 0) {
+            s.turn = uint8_t(seat_after(s, player, 1));
+            return;
+        }
+        n = s.owed;
+    }
+    if (draws) draw_cards(s, seat_after(s, player, 1), n, tape);
+    s.turn = uint8_t(seat_after(s, player, 2));
+}
+
+inline void await_challenge(State& s, int challenger, bool flex) {
+    s.phase = Phase::challenge;
+    s.mover = uint8_t(challenger);
+    s.flags = uint8_t(flex ? s.flags | kFlexChallenge : s.flags & ~kFlexChallenge);
+}
+
+/// The effect of a play, in the order of rules 6: direction, draws or a Draw Four decision, end of round, UNO, next turn.
+inline void play_card(State& s, const Action& a, Tape* tape) {
+    const int player = s.mover;
+    const Side side = a.flex ? kFace[a.face].flex : kFace[a.face].regular;
+    s.actor = uint8_t(player);
+    move_to_discard(s, player, a);
+    change_powers(s, player, a, side.effect);
+
+    const bool draws = s.size[player] > 0 || !has(s, kLastCardDrawsNothing);
+    s.turn = uint8_t(seat_after(s, player, 1));
+    switch (side.effect) {
+        case Effect::none:
+        case Effect::flip_all: break;
+        case Effect::next_draws: next_draws(s, player, side.draws, draws, tape); break;
+        case Effect::skip: s.turn = uint8_t(seat_after(s, player, 2)); break;
+        case Effect::reverse: {
+            s.direction = int8_t(-s.direction);
+            const bool again = s.players == 2 && !has(s, kTwoPlayerReversePasses);
+            s.turn = uint8_t(again ? player : seat_after(s, player, 1));
+            break;
+        }
+        case Effect::bluff:
+            s.turn = uint8_t(seat_after(s, player, 2));
+            if (!draws) break;
+            if (!has(s, kStrictDrawFour)) return await_challenge(s, seat_after(s, player, 1), false);
+            draw_cards(s, seat_after(s, player, 1), side.draws, tape);
+            break;
+        case Effect::others_draw:
+            if (draws) everyone_else_draws(s, player, side.draws, tape);
+            break;
+        case Effect::skip_all: s.turn = uint8_t(player); break;
+        case Effect::reverse_skip:
+            s.direction = int8_t(-s.direction);
+            s.turn = uint8_t(seat_after(s, player, 2));
+            break;
+        case Effect::target_draws:
+        case Effect::target_bluff: {
+            int target = player + a.offset;
+            if (target >= s.players) target -= s.players;
+            if (!draws) break;
+            if (side.effect == Effect::target_bluff && has(s, kFlexDrawFourChallenge))
+                return await_challenge(s, target, true);
+            draw_cards(s, target, side.draws, tape);
+            break;
+        }
+    }
+    finish_play(s);
+}
+
+// ---- The other decisions -----------------------------------------------------------------------------------------------
+
+constexpr int kChallengeLost = 6;  // what a failed challenge costs (rules 7)
+constexpr int kCaught = 2;         // what not saying UNO costs (rules 8)
+
+/// The mover sees the whole hand of the actor and knows those cards from now on (rules 7).
+inline void reveal(State& s, int viewer, int owner) {
+    Cards& known = s.known[viewer];
+    for (int c = 0; c < kColors; ++c) {
+        const int more = wilds(s.hand[owner], c) - nibble(s.known_wilds[viewer][owner], c);
+        known.lane[c] = (known.lane[c] | (s.hand[owner].lane[c] & kColoredBits)) + (uint32_t(more) << kWildShift);
+    }
+    s.known_wilds[viewer][owner] = wild_nibbles(s.hand[owner]);
+    if (any(known)) s.knowers |= uint8_t(1 << viewer);
+}
+
+/// `accept` or `challenge` a Draw Four (rules 7; for its flex side, rules 9).
+inline void answer_draw_four(State& s, bool challenged, Tape* tape) {
+    const int challenger = s.mover;
+    const Face& card = kFace[s.top];
+    const bool flex = has(s, kFlexChallenge);
+    s.flags &= uint8_t(~kFlexChallenge);
+    const int draws = flex ? card.flex.draws : card.regular.draws;
+    if (!challenged) {
+        draw_cards(s, challenger, draws, tape);
+    } else {
+        reveal(s, challenger, s.actor);
+        if (is_guilty(s.hand[s.actor], s.prior_color)) {
+            draw_cards(s, s.actor, draws, tape);
+            if (!flex) s.turn = uint8_t(challenger);
+        } else {
+            draw_cards(s, challenger, kChallengeLost, tape);
+        }
+    }
+    finish_play(s);
+}
+
+/// Draw by choice or for want of a card (rules 3).
+inline void draw(State& s, Tape* tape) {
+    int face;
+    bool none = true;
+    do {
+        face = draw_card(s, s.mover, tape);
+        if (face == kNone) break;
+        none = false;
+        if (any(legal_plays(s, only(face)))) {
+            s.phase = Phase::drawn;
+            s.drawn = uint8_t(face);
+            return;
+        }
+    } while (has(s, kDrawUntilPlayable));
+    if (none) ++s.empty_draws;
+    end_turn(s);
+}
+
+/// Draw the sum owed and lose the turn (rules 9, `stacking`).
+inline void draw_owed(State& s, Tape* tape) {
+    if (draw_cards(s, s.mover, s.owed, tape) == 0) ++s.empty_draws;
+    s.owed = 0;
+    end_turn(s);
+}
+
+/// The next opponent of the actor decides on catching, or the turn begins (rules 8).
+inline void ask_to_catch(State& s, int seat) {
+    if (seat == s.actor) return begin_turn(s);
+    s.phase = Phase::catch_;
+    s.mover = uint8_t(seat);
+}
+
+/// Take one legal action. The result depends on the state and the action alone, or on the tape where one is given.
+inline void apply(State& s, int action, Tape* tape = nullptr) {
+    const Action& a = kAction[action];
+    if (tape) tape->noted_size = 0;
+    ++s.ply;
+    switch (a.verb) {
+        case Verb::play: play_card(s, a, tape); break;
+        case Verb::draw: s.phase == Phase::stack ? draw_owed(s, tape) : draw(s, tape); break;
+        case Verb::keep:
+            s.drawn = kNone;
+            end_turn(s);
+            break;
+        case Verb::accept: answer_draw_four(s, false, tape); break;
+        case Verb::challenge: answer_draw_four(s, true, tape); break;
+        case Verb::uno: begin_turn(s); break;
+        case Verb::silent: ask_to_catch(s, seat_after(s, s.actor, 1)); break;
+        case Verb::catch_:
+            draw_cards(s, s.actor, kCaught, tape);
+            begin_turn(s);
+            break;
+        case Verb::ignore: ask_to_catch(s, seat_after(s, s.mover, 1)); break;
+    }
+    s.legal = legal_actions(s);
+}
+
+// ---- Dealing (rules 2) ---------------------------------------------------------------------------------------------------
+
+/// Deal from the pile as it lies: hands, then the starter.
+inline void deal_from_pile(State& s) {
+    for (int round = 0; round < s.hand_size; ++round)
+        for (int k = 1; k <= s.players; ++k) {
+            const int seat = (s.dealer + k) % s.players;
+            add(s.hand[seat], take_from_pile(s));
+        }
+    for (int p = 0; p < s.players; ++p) s.size[p] = s.hand_size;
+    do {
+        s.top = uint8_t(take_from_pile(s));
+        add(s.discard, s.top);
+        ++s.discard_size;
+    } while (!is_number(s.top));
+    s.color = s.prior_color = kFace[s.top].color;
+    s.mover = s.turn = uint8_t((s.dealer + 1) % s.players);
+    s.legal = legal_actions(s);
+}
+
+/// An empty table with these rules: nothing is dealt.
+inline void clear_table(State& s, const Rules& rules, int players, int dealer) {
+    std::memset(static_cast<void*>(&s), 0, sizeof s);
+    s.players = uint8_t(players);
+    s.dealer = uint8_t(dealer);
+    s.direction = 1;
+    s.green = uint8_t(seated(s));
+    s.drawn = s.winner = s.actor = kNone;
+    s.switches = rules.switches;
+    s.hand_size = rules.hand_size;
+    s.target_score = rules.target_score;
+    s.deck = rules.deck;
+}
+
+/// Lay the deck as the draw pile, to be drawn in the order that the seed gives.
+inline void shuffle_deck(State& s, uint64_t seed) {
+    s.rng = seed;
+    s.rng = next_random(s.rng);  // seeds that differ by little start far apart
+    s.pile_size = uint8_t(list(s.deck, s.pile));
+}
+
+/// Begin a round.
+inline void deal(State& s, const Rules& rules, int players, int dealer, uint64_t seed) {
+    clear_table(s, rules, players, dealer);
+    shuffle_deck(s, seed);
+    deal_from_pile(s);
+}
+
+/// Begin a round with this deck, first dealt first, which holds exactly the cards of rules.deck.
+inline void deal_ordered(State& s, const Rules& rules, int players, int dealer, const uint8_t* deck, uint64_t seed) {
+    clear_table(s, rules, players, dealer);
+    s.rng = seed;
+    s.flags = kOrderedPile;
+    s.pile_size = uint8_t(count(rules.deck));
+    for (int i = 0; i < s.pile_size; ++i) s.pile[i] = deck[s.pile_size - 1 - i];
+    deal_from_pile(s);
+}
+
+// ---- What a round is worth, the match (rules 8) ------------------------------------------------------------------------
+
+enum class Reward : uint8_t { win, points };
+
+/// What each seat gets for the round just ended; sums to 0. `win`: 1 for the winner, -1/(n-1) for the others.
+/// `points`: each loser pays a hundredth of the points in its hand to the winner. No winner: 0.
+inline void returns(const State& s, Reward kind, int winner, float out[kMaxPlayers]) {
+    for (int p = 0; p < s.players; ++p) {
+        if (winner == kNone)
+            out[p] = 0.0f;
+        else if (kind == Reward::win)
+            out[p] = p == winner ? 1.0f : -1.0f / float(s.players - 1);
+        else
+            out[p] = float(p == winner ? int(s.points) : -points(s.hand[p])) / 100.0f;
+    }
+}
+
+/// Who has won the match: the winner of the round just ended, if the score suffices; else kNone.
+inline int match_winner(const State& s) {
+    return is_over(s) && s.winner != kNone && s.score[s.winner] >= s.target_score ? s.winner : int(kNone);
+}
+
+/// The seed of a later round of a match, so that its deal does not depend on how the earlier ones were played.
+inline uint64_t round_seed(uint64_t seed, int round) { return seed + uint64_t(round) * 0xD1342543DE82EF95u; }
+
+/// Deal the next round of a match: the deal moves on, Powers are green again, scores stay.
+inline void next_round(State& s, uint64_t seed) {
+    const Rules rules{s.switches, s.target_score, s.hand_size, s.deck};
+    uint16_t score[kMaxPlayers];
+    std::memcpy(score, s.score, sizeof score);
+    const uint16_t rounds = s.rounds;
+    clear_table(s, rules, s.players, (s.dealer + 1) % s.players);
+    std::memcpy(s.score, score, sizeof score);
+    s.rounds = rounds;
+    s.flags = kMatch;
+    shuffle_deck(s, seed);
+    deal_from_pile(s);
+}
+
+UNO_FLEX_END

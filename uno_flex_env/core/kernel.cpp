@@ -1,0 +1,107 @@
+// The batch loops, compiled once for each instruction-set level (UNO_FLEX_LEVEL).
+#include "batch.hpp"
+
+namespace {
+
+using namespace uno_flex;
+
+void reset(const Batch& b, int begin, int end, const uint8_t* which) {
+    for (int g = begin; g < end; ++g) {
+        if (which && !which[g]) continue;
+        for (int p = 0; p < b.players; ++p) b.rewards[size_t(g) * b.players + p] = 0.0f;
+        b.terminated[g] = b.truncated[g] = 0;
+        begin_episode(b, g);
+        // A game that the bots end before anybody else has decided is dealt again: there was no episode to see.
+        settle(b, g);
+        while (b.terminated[g] || b.truncated[g]) {
+            b.terminated[g] = b.truncated[g] = 0;
+            for (int p = 0; p < b.players; ++p) b.rewards[size_t(g) * b.players + p] = 0.0f;
+            if (state_of(b, g).mover != kNone) break;
+            ++b.slots[g].episode;
+            begin_episode(b, g);
+            settle(b, g);
+        }
+        write_row<kAll>(b, g);
+    }
+}
+
+int find_illegal(const Batch& b, int begin, int end) {
+    for (int g = begin; g < end; ++g) {
+        const int a = b.actions[g];
+        if (a >= 0 && (a >= kActions || !contains(state_of(b, g).legal, a))) return g;
+    }
+    return -1;
+}
+
+void step(const Batch& b, int begin, int end) {
+    for (int g = begin; g < end; ++g) {
+        prefetch(b, g + 1, end);
+        step_game<kAll>(b, g, b.actions[g]);
+    }
+}
+
+void sample(const Batch& b, int begin, int end, int32_t* actions) {
+    for (int g = begin; g < end; ++g) {
+        const ActionSet& legal = state_of(b, g).legal;
+        actions[g] = any(legal) ? pick(legal, b.slots[g].bot_rng) : -1;
+    }
+}
+
+void refresh(const Batch& b, int begin, int end) {
+    for (int g = begin; g < end; ++g) write_row<kAll>(b, g);
+}
+
+void random_steps_of(const Batch& b, int begin, int end, int steps, int parts) {
+    switch (parts) {
+        case kRulesOnly: return random_steps<kRulesOnly>(b, begin, end, steps);
+        case kMask: return random_steps<kMask>(b, begin, end, steps);
+        case kObservation: return random_steps<kObservation>(b, begin, end, steps);
+        default: return random_steps<kAll>(b, begin, end, steps);
+    }
+}
+
+/// The floor under any step: touch the lines of the state that a step touches, write as many bytes as it writes.
+void touch(const Batch& b, int begin, int end, int steps) {
+    for (int t = 0; t < steps; ++t)
+        for (int g = begin; g < end; ++g) {
+            prefetch(b, g + 1, end);
+            uint64_t* line = reinterpret_cast<uint64_t*>(&state_of(b, g));
+            for (int i = 0; i < 6; ++i) line[8 * i + 7] += line[8 * i];
+            b.slots[g].bot_rng += line[0];
+            const int byte = int(line[7] & 1);
+            std::memset(b.observations + size_t(g) * kFeatures, byte, kFeatures);
+            std::memset(b.masks + size_t(g) * kActions, byte, kActions);
+            std::memset(b.rewards + size_t(g) * b.players, 0, sizeof(float) * b.players);
+            b.terminated[g] = b.truncated[g] = 0;
+            b.movers[g] = int8_t(byte);
+        }
+}
+
+void play_out_states(const Playouts& p, int begin, int end) {
+    const State* states = static_cast<const State*>(p.states);
+    for (int i = begin; i < end; ++i) {
+        uint64_t rng = derive_seed(p.seed, uint64_t(i));
+        int64_t decisions = 0;
+        for (int r = 0; r < p.repeats; ++r) {
+            State s = states[i];
+            const uint32_t before = s.ply;
+            play_out(s, p.bots, rng);
+            decisions += s.ply - before;
+            const size_t at = size_t(i) * p.repeats + r;
+            p.winners[at] = s.winner == kNone ? int8_t(-1) : int8_t(s.winner);
+            p.points[at] = int16_t(s.points);
+        }
+        p.decisions[i] = decisions;
+    }
+}
+
+}  // namespace
+
+#define UNO_FLEX_STRING(level) #level
+#define UNO_FLEX_NAME(level) UNO_FLEX_STRING(level)
+#define UNO_FLEX_JOIN(level) kernel_##level
+#define UNO_FLEX_KERNEL(level) UNO_FLEX_JOIN(level)
+
+extern const uno_flex_kernel::Kernel uno_flex_kernel::UNO_FLEX_KERNEL(UNO_FLEX_LEVEL) = {
+    UNO_FLEX_NAME(UNO_FLEX_LEVEL), reset, find_illegal, step, sample, refresh, random_steps_of, touch, play_out_states,
+};

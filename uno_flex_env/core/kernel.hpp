@@ -1,0 +1,79 @@
+// The face of the batch kernels: plain pointers and numbers, the same for every instruction-set level.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace uno_flex_kernel {
+
+constexpr uint8_t kExternal = 255;  // a seat whose decisions come from outside; else a bot's number
+constexpr uint8_t kEveryone = 255;  // no seat in particular
+
+/// What a batch keeps beside each game's state.
+struct Slot {
+    uint64_t seed;      // of this game's sequence of episodes
+    uint64_t bot_rng;   // for the bots and for random actions
+    uint32_t episode;   // which one is being played
+    uint32_t decisions; // taken in it by the learner
+};
+
+/// A public event: who did what, and how many cards were drawn in it.
+struct Event {
+    uint8_t seat, action, drawn;
+};
+
+struct Batch {
+    // The games.
+    void* states;
+    Slot* slots;
+    const uint8_t* controllers;  // [game][8]: kExternal or a bot's number, for each seat
+    const uint8_t* learners;     // [game]: the seat whose decisions count and whose view is final; kEveryone: all seats
+    Event* events;               // [game][history], the newest last; action 255: no event yet
+    const void* rules;
+    int players, dealer;         // dealer of the first round
+    bool match, deal_again;      // deal again when a game ends, or leave it lying
+    uint8_t reward;
+    uint32_t max_decisions;      // 0: no limit
+    int history;
+    // What a step reads and writes, one row a game.
+    const int32_t* actions;      // negative: leave this game alone
+    uint8_t* observations;       // [game][640], of whoever decides
+    int8_t* masks;               // [game][216]
+    int16_t* histories;          // [game][history][3]
+    float* rewards;              // [game][players]
+    uint8_t* terminated;
+    uint8_t* truncated;
+    int8_t* movers;              // who decides; -1: the game is over
+    uint8_t* final_observations; // [game][final_rows][640], written for games that end
+    int final_rows;              // players: of every seat; 1: of the learner; 0: none
+};
+
+struct Playouts {
+    const void* states;
+    const uint8_t* bots;         // [8]
+    int repeats;
+    uint64_t seed;
+    int8_t* winners;             // [state][repeat]; -1: no winner
+    int16_t* points;             // [state][repeat]
+    int64_t* decisions;          // [state]: taken in all repeats
+};
+
+/// Each works on the games from `begin` to `end`, so that threads can share a batch.
+struct Kernel {
+    const char* name;
+    void (*reset)(const Batch&, int begin, int end, const uint8_t* which);  // which: nullptr is all
+    int (*find_illegal)(const Batch&, int begin, int end);                  // -1: none
+    void (*step)(const Batch&, int begin, int end);
+    void (*sample)(const Batch&, int begin, int end, int32_t* actions);
+    void (*refresh)(const Batch&, int begin, int end);
+    void (*random_steps)(const Batch&, int begin, int end, int steps, int parts);
+    void (*touch)(const Batch&, int begin, int end, int steps);
+    void (*play_out)(const Playouts&, int begin, int end);
+};
+
+extern const Kernel kernel_baseline;
+#if defined(UNO_FLEX_X86)
+extern const Kernel kernel_avx2, kernel_avx512;
+#endif
+
+}  // namespace uno_flex_kernel

@@ -1,0 +1,236 @@
+// encode(): what one player sees, as 640 features that are 0 or 1. Egocentric: seats count clockwise from the viewer.
+//
+// The features are first set as bits of ten words and then spread to bytes, so that a row costs a few wide stores.
+#pragma once
+
+#include "engine.hpp"
+
+UNO_FLEX_BEGIN
+
+constexpr int kFeatures = 640;
+constexpr int kFeatureWords = kFeatures / 64;
+constexpr int kCardFeatures = kColored + 4 * kWilds;  // a bit per colored face, four thermometer bits per wild
+constexpr int kSizeFeatures = 11, kScoreFeatures = 5, kPileFeatures = 12, kOwedFeatures = 8, kKnownFeatures = 5;
+
+/// The size of a hand and of the draw pile as thermometers: bit i is set when the size reaches entry i.
+constexpr int kSizeSteps[kSizeFeatures] = {1, 2, 3, 4, 5, 6, 7, 9, 12, 16, 24};
+constexpr int kPileSteps[kPileFeatures] = {1, 2, 4, 6, 8, 12, 16, 24, 32, 44, 56, 72};
+
+/// Name, first feature, rows and columns of each part of the observation. observation.py says what they mean.
+struct Part {
+    const char* name;
+    int start, rows, columns;
+};
+
+namespace layout {
+
+constexpr int kHand = 0;
+constexpr int kFlexFaces = kHand + kCardFeatures;
+constexpr int kDiscards = kFlexFaces + kColors * kSymbols;
+constexpr int kKnown = kDiscards + kCardFeatures;
+constexpr int kKnownOwners = kKnown + kCardFeatures;
+constexpr int kSizes = kKnownOwners + (kMaxPlayers - 1) * kKnownFeatures;
+constexpr int kPower = kSizes + kMaxPlayers * kSizeFeatures;
+constexpr int kDrawnColor = kPower + kMaxPlayers;
+constexpr int kDrawnKind = kDrawnColor + kColors;
+constexpr int kTop = kDrawnKind + kSlots + kWilds;
+constexpr int kTopFlex = kTop + kSymbols + kWilds;
+constexpr int kColor = kTopFlex + 1;
+constexpr int kPriorColor = kColor + kColors;
+constexpr int kDirection = kPriorColor + kColors;
+constexpr int kPhase = kDirection + 2;
+constexpr int kActor = kPhase + 6;
+constexpr int kOwed = kActor + kMaxPlayers;
+constexpr int kPile = kOwed + kOwedFeatures;
+constexpr int kEmptyDraws = kPile + kPileFeatures;
+constexpr int kPlayers = kEmptyDraws + kMaxPlayers - 1;
+constexpr int kRules = kPlayers + kMaxPlayers - 1;
+constexpr int kScores = kRules + kSwitches;
+static_assert(kScores + kMaxPlayers * kScoreFeatures == kFeatures);
+
+}  // namespace layout
+
+inline constexpr Part kParts[] = {
+    {"hand", layout::kHand, 1, kCardFeatures},
+    {"flex_faces", layout::kFlexFaces, kColors, kSymbols},
+    {"discards", layout::kDiscards, 1, kCardFeatures},
+    {"known", layout::kKnown, 1, kCardFeatures},
+    {"known_owners", layout::kKnownOwners, kMaxPlayers - 1, kKnownFeatures},
+    {"hand_sizes", layout::kSizes, kMaxPlayers, kSizeFeatures},
+    {"power", layout::kPower, 1, kMaxPlayers},
+    {"drawn_color", layout::kDrawnColor, 1, kColors},
+    {"drawn_kind", layout::kDrawnKind, 1, kSlots + kWilds},
+    {"top", layout::kTop, 1, kSymbols + kWilds},
+    {"top_has_flex", layout::kTopFlex, 1, 1},
+    {"color", layout::kColor, 1, kColors},
+    {"prior_color", layout::kPriorColor, 1, kColors},
+    {"direction", layout::kDirection, 1, 2},
+    {"phase", layout::kPhase, 1, 6},
+    {"actor", layout::kActor, 1, kMaxPlayers},
+    {"owed", layout::kOwed, 1, kOwedFeatures},
+    {"draw_pile", layout::kPile, 1, kPileFeatures},
+    {"empty_draws", layout::kEmptyDraws, 1, kMaxPlayers - 1},
+    {"players", layout::kPlayers, 1, kMaxPlayers - 1},
+    {"rules", layout::kRules, 1, kSwitches},
+    {"scores", layout::kScores, kMaxPlayers, kScoreFeatures},
+};
+
+namespace table {
+
+struct Thermometers {
+    uint16_t size[kDeckSize + 1] = {}, pile[kDeckSize + 1] = {};
+    constexpr Thermometers() {
+        for (int n = 0; n <= kDeckSize; ++n) {
+            for (int i = 0; i < kSizeFeatures; ++i) size[n] |= uint16_t((n >= kSizeSteps[i]) << i);
+            for (int i = 0; i < kPileFeatures; ++i) pile[n] |= uint16_t((n >= kPileSteps[i]) << i);
+        }
+    }
+};
+
+struct FlexFaces {
+    /// Which flex sides of regular color c show color f, as the upper half of a lane; numbers only.
+    uint16_t shows[kColors][kColors] = {};
+    constexpr FlexFaces() {
+        for (int f = 0; f < kColored; ++f)
+            if (kFace[f].has_flex) shows[kFace[f].color][kFace[f].flex_color] |= uint16_t(1 << kFace[f].symbol);
+    }
+};
+
+}  // namespace table
+
+inline constexpr table::Thermometers kThermometer{};
+inline constexpr table::FlexFaces kFlexFaces{};
+
+/// The words of an observation while they are being set. Every place is a constant, so each call is a few instructions.
+struct Features {
+    uint64_t word[kFeatureWords];
+};
+
+/// Set `width` bits from feature `at` on.
+template <int at, int width>
+inline void put(Features& f, uint64_t bits) {
+    static_assert(width <= 64 && at + width <= kFeatures);
+    f.word[at / 64] |= bits << (at % 64);
+    if constexpr (at % 64 + width > 64) f.word[at / 64 + 1] |= bits >> (64 - at % 64);
+}
+
+template <int at>
+inline void put_cards(Features& f, const Cards& cards) {
+    put<at, 44>(f, (cards.lane[0] & kColoredBits) | uint64_t(cards.lane[1] & kColoredBits) << kSlots);
+    put<at + 44, 44>(f, (cards.lane[2] & kColoredBits) | uint64_t(cards.lane[3] & kColoredBits) << kSlots);
+    uint64_t thermometers = 0;
+    for (int w = 0; w < kWilds; ++w) thermometers |= uint64_t((1 << wilds(cards, w)) - 1) << (4 * w);
+    put<at + kColored, 4 * kWilds>(f, thermometers);
+}
+
+inline void put_flex_faces(Features& f, const Cards& hand) {
+    uint64_t faces = 0;
+    for (int c = 0; c < kColors; ++c) {
+        const uint32_t flex = (hand.lane[c] & kColoredBits) >> kSymbols;
+        for (int shown = 0; shown < kColors; ++shown)
+            faces |= uint64_t(flex & kFlexFaces.shows[c][shown]) << (kSymbols * shown);
+    }
+    put<layout::kFlexFaces, kColors * kSymbols>(f, faces);
+}
+
+/// Turn per-seat bits so that the viewer's comes first.
+inline uint64_t egocentric(const State& s, int viewer, uint64_t bits) {
+    return (bits >> viewer | bits << (s.players - viewer)) & uint64_t(seated(s));
+}
+
+inline void put_sizes(Features& f, const State& s, int viewer) {
+    uint64_t sizes;
+    std::memcpy(&sizes, s.size, 8);
+    // Little-endian: seat p is byte p. Empty seats hold 0, so turning within the seated bytes is two shifts.
+    const uint64_t turned = viewer ? sizes >> (8 * viewer) | sizes << (8 * (s.players - viewer)) : sizes;
+    const uint64_t seats = s.players == kMaxPlayers ? ~uint64_t(0) : (uint64_t(1) << (8 * s.players)) - 1;
+    uint64_t low = 0, high = 0;
+    for (int k = 0; k < 4; ++k) {
+        low |= uint64_t(kThermometer.size[(turned & seats) >> (8 * k) & 255]) << (kSizeFeatures * k);
+        high |= uint64_t(kThermometer.size[(turned & seats) >> (8 * (k + 4)) & 255]) << (kSizeFeatures * k);
+    }
+    put<layout::kSizes, 4 * kSizeFeatures>(f, low);
+    put<layout::kSizes + 4 * kSizeFeatures, 4 * kSizeFeatures>(f, high);
+}
+
+/// Cards known from a challenge, and of which color in whose hand: one bit a color, one for wilds.
+inline void put_known(Features& f, const State& s, int viewer) {
+    put_cards<layout::kKnown>(f, s.known[viewer]);
+    uint64_t owners = 0;
+    for (int k = 1; k < s.players; ++k) {
+        const int owner = viewer + k < s.players ? viewer + k : viewer + k - s.players;
+        uint64_t has_kind = uint64_t(s.known_wilds[viewer][owner] != 0) << kColors;
+        for (int c = 0; c < kColors; ++c)
+            has_kind |= uint64_t((s.known[viewer].lane[c] & s.hand[owner].lane[c] & kColoredBits) != 0) << c;
+        owners |= has_kind << (kKnownFeatures * (k - 1));
+    }
+    put<layout::kKnownOwners, (kMaxPlayers - 1) * kKnownFeatures>(f, owners);
+}
+
+/// Points in a match, in sixths of the target.
+inline void put_scores(Features& f, const State& s, int viewer) {
+    uint64_t scores = 0;
+    for (int k = 0; k < s.players; ++k) {
+        const int seat = viewer + k < s.players ? viewer + k : viewer + k - s.players;
+        int sixths = 6 * s.score[seat] / s.target_score;
+        if (sixths > kScoreFeatures) sixths = kScoreFeatures;
+        scores |= ((uint64_t(1) << sixths) - 1) << (kScoreFeatures * k);
+    }
+    put<layout::kScores, kMaxPlayers * kScoreFeatures>(f, scores);
+}
+
+inline void put_drawn(Features& f, const State& s) {
+    if (is_wild(s.drawn)) {
+        put<layout::kDrawnKind, kSlots + kWilds>(f, uint64_t(1) << (kSlots + s.drawn - kColored));
+    } else {
+        put<layout::kDrawnColor, kColors>(f, uint64_t(1) << kFace[s.drawn].color);
+        put<layout::kDrawnKind, kSlots + kWilds>(f, uint64_t(1) << (s.drawn % kSlots));
+    }
+}
+
+/// What `viewer` sees, as bits.
+inline Features observe(const State& s, int viewer) {
+    using namespace layout;
+    Features f{};
+    put_cards<kHand>(f, s.hand[viewer]);
+    put_flex_faces(f, s.hand[viewer]);
+    put_cards<kDiscards>(f, s.discard);
+    if (s.knowers >> viewer & 1) put_known(f, s, viewer);
+    put_sizes(f, s, viewer);
+    put<kPower, kMaxPlayers>(f, egocentric(s, viewer, s.green));
+    if (s.mover == viewer && s.phase == Phase::drawn) put_drawn(f, s);
+
+    const Face& top = kFace[s.top];
+    put<kTop, kSymbols + kWilds>(f, uint64_t(1) << (is_wild(s.top) ? kSymbols + s.top - kColored : top.symbol));
+    put<kTopFlex, 1>(f, top.has_flex);
+    put<kColor, kColors>(f, uint64_t(1) << s.color);
+    put<kDirection, 2>(f, s.direction > 0 ? 1 : 2);
+    if (!is_over(s)) put<kPhase, 6>(f, uint64_t(1) << int(s.phase));
+    if (s.phase == Phase::challenge || s.phase == Phase::uno || s.phase == Phase::catch_) {
+        put<kActor, kMaxPlayers>(f, uint64_t(1) << offset_of(s, viewer, s.actor));
+        if (s.phase == Phase::challenge) put<kPriorColor, kColors>(f, uint64_t(1) << s.prior_color);
+    }
+    put<kOwed, kOwedFeatures>(f, (uint64_t(1) << (s.owed / 2)) - 1);
+    put<kPile, kPileFeatures>(f, kThermometer.pile[s.pile_size]);
+    put<kEmptyDraws, kMaxPlayers - 1>(f, ((uint64_t(1) << s.empty_draws) - 1) & 0x7F);
+    put<kPlayers, kMaxPlayers - 1>(f, uint64_t(1) << (s.players - kMinPlayers));
+    put<kRules, kSwitches>(f, s.switches);
+    if (has(s, kMatch)) put_scores(f, s, viewer);
+    return f;
+}
+
+/// Write the observation of `viewer` as 640 bytes.
+inline void encode(const State& s, int viewer, uint8_t* row) {
+    const Features f = observe(s, viewer);
+    for (int i = 0; i < kFeatureWords; ++i) expand_bits(f.word[i], row + 64 * i);
+}
+
+/// Write a set of actions as 216 bytes.
+inline void write_mask(const ActionSet& set, uint8_t* row) {
+    for (int i = 0; i < 3; ++i) expand_bits(set.word[i], row + 64 * i);
+    uint8_t last[64];
+    expand_bits(set.word[3], last);
+    std::memcpy(row + 192, last, kActions - 192);
+}
+
+UNO_FLEX_END

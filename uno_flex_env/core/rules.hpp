@@ -1,0 +1,55 @@
+// The switches of rules 9.
+#pragma once
+
+#include "cards.hpp"
+
+UNO_FLEX_BEGIN
+
+/// One bit each; zero is the official reading.
+enum Switch : uint16_t {
+    kStrictDrawFour = 1 << 0,
+    kFlexDrawFourChallenge = 1 << 1,
+    kTwoPlayerReversePasses = 1 << 2,
+    kFlexActionMatchesColorOnly = 1 << 3,
+    kMustPlayDrawnCard = 1 << 4,
+    kExplicitUno = 1 << 5,
+    kLastCardDrawsNothing = 1 << 6,
+    kStacking = 1 << 7,
+    kDrawUntilPlayable = 1 << 8,
+};
+constexpr int kSwitches = 9;
+
+constexpr int kMinPlayers = 2, kMaxPlayers = 8;
+constexpr int kMaxDealt = 63;  // the official deck has 40 cards that are no numbers: one is always left to start with
+
+constexpr int kMaxTargetScore = 60000;  // a score must fit 16 bits also after the last round
+
+struct Rules {
+    uint16_t switches = 0;
+    uint16_t target_score = 500;
+    uint8_t hand_size = 7;
+    Cards deck = official_deck();
+};
+
+/// Why these rules can't be played with so many players, or nullptr.
+inline const char* refuse(const Rules& rules, int players) {
+    if (players < kMinPlayers || players > kMaxPlayers) return "the number of players must be from 2 to 8";
+    if (rules.switches >> kSwitches) return "unknown switch";
+    if (rules.target_score < 1 || rules.target_score > kMaxTargetScore) return "target_score must be from 1 to 60000";
+    if (rules.hand_size < 1) return "hand_size must be at least 1";
+    if (players * rules.hand_size > kMaxDealt) return "players x hand_size must be at most 63";
+    int cards = 0, numbers = 0;
+    for (int c = 0; c < kColors; ++c)
+        if (rules.deck.lane[c] & ~(kColoredBits | kWildBits)) return "the deck has cards that do not exist";
+    for (int f = 0; f < kFaces; ++f) {
+        const int n = count(rules.deck, f);
+        if (n > kFace[f].count) return "the deck has more of a card than the official one";
+        cards += n;
+        if (is_number(f)) numbers += n;
+    }
+    if (cards - numbers + players * rules.hand_size >= cards)
+        return "cards that are no numbers, plus players x hand_size, must be fewer than the cards of the deck";
+    return nullptr;
+}
+
+UNO_FLEX_END

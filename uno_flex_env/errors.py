@@ -1,0 +1,26 @@
+"""What the package raises for input that it can't take. All are ValueErrors."""
+
+
+class NotationError(ValueError):
+    """A text or number that names no card or no action."""
+
+
+class IllegalActionError(ValueError):
+    """An action that exists but is not legal now."""
+
+
+class RecordError(ValueError):
+    """A game record that is broken, illegal or goes on after its end.
+
+    `ply` is the number of actions taken before the fault (None if the fault is not in the actions), `line` the line of
+    the file (from 1; None outside a file).
+    """
+
+    def __init__(self, reason: str, ply: int | None = None, line: int | None = None) -> None:
+        self.reason, self.ply, self.line = reason, ply, line
+        super().__init__(reason, ply, line)
+
+    def __str__(self) -> str:
+        place = [f"line {self.line}"] if self.line is not None else []
+        place += [f"ply {self.ply}"] if self.ply is not None else []
+        return f"{', '.join(place)}: {self.reason}" if place else self.reason

@@ -1,0 +1,379 @@
+"""The game for people: one round as `Game`, rounds to a target score as `Match`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+from uno_flex_env import _core
+from uno_flex_env._core import State
+from uno_flex_env.actions import TEXTS, action_to_text, text_to_action
+from uno_flex_env.cards import CODES, COLORS, cards_to_text, text_to_card
+from uno_flex_env.errors import IllegalActionError, RecordError
+from uno_flex_env.record import Record
+from uno_flex_env.rules import Rules
+
+PHASES = ("play", "drawn", "challenge", "uno", "catch", "stack", "over")
+
+
+class Game:
+    """One round: play, take back, look, write down.
+
+    >>> game = Game(num_players=3, seed=2023)
+    >>> game.play("draw").undo().ply
+    0
+
+    Args:
+        num_players: 2 to 8.
+        rules: `Rules`; None for the official ones.
+        seed: any 64-bit number; the same seed and actions give the same game. None for a new one each time.
+        dealer: seat of the dealer; None for the last seat, so that seat 0 begins.
+    """
+
+    def __init__(
+        self, num_players: int = 2, rules: Rules | None = None, *, seed: int | None = None, dealer: int | None = None
+    ) -> None:
+        rules = rules or Rules()
+        dealer = _checked_table(rules, num_players, dealer)
+        seed = _checked_seed(seed)
+        self._begin(State.deal(rules.core, num_players, dealer, seed), rules, _core.shuffled_deck(rules.core, seed))
+
+    def _begin(self, state: State, rules: Rules, deck: Sequence[int] | None) -> None:
+        self.state = state
+        """The core's state. `game.state.copy()`, `.to_bytes()` and `state_to_json(game.state)` save it."""
+        self.rules = rules
+        self._deck = None if deck is None else tuple(deck)
+        self._past: list[State] = []
+        self._actions: list[int] = []
+        self._reshuffles: list[tuple[int, tuple[int, ...]]] = []  # the ply that renewed the draw pile, the new pile
+
+    @classmethod
+    def _from_state(cls, state: State, rules: Rules, deck: Sequence[int] | None) -> Self:
+        game = cls.__new__(cls)
+        game._begin(state, rules, deck)
+        return game
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The game that a record describes, at its last action; `RecordError` if it can't be played."""
+        parsed = Record.from_dict(record)
+        state = State.deal_deck(parsed.rules.core, parsed.players, parsed.dealer, parsed.deck)
+        game = cls._from_state(state, parsed.rules, parsed.deck)
+        script = _core.Reshuffles(parsed.reshuffles)
+        for ply, action in enumerate(parsed.actions):
+            try:
+                game._advance(action, script)
+            except ValueError as error:
+                raise RecordError(str(error), ply) from None
+        if script.used < len(parsed.reshuffles):
+            unused = len(parsed.reshuffles) - script.used
+            raise RecordError(f"the game ends with {unused} of {len(parsed.reshuffles)} reshuffles unused", game.ply)
+        return game
+
+    @classmethod
+    def from_position(
+        cls,
+        hands: Sequence[Sequence[str]],
+        top: str,
+        *,
+        color: str | None = None,
+        to_move: int = 0,
+        direction: int = 1,
+        power: str | None = None,
+        draw_pile: Sequence[str] | None = None,
+        discard_pile: Sequence[str] = (),
+        rules: Rules | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """A table set up by hand, before a turn. It has no deal and so no record.
+
+        Args:
+            hands: the cards of each seat, in notation.
+            top: the last card played; `color` is the active color if it is a wild.
+            direction: 1 is clockwise, -1 the other way.
+            power: "+-+" by seat, "+" for green; all green by default.
+            draw_pile: the whole draw pile, next card first; every card not named then lies under the top. None: every
+                card not named is in the draw pile, shuffled by `seed`.
+            discard_pile: cards under the top.
+        """
+        rules = rules or Rules()
+        rules.check(len(hands))
+        power = power or "+" * len(hands)
+        if len(power) != len(hands) or set(power) - set("+-"):
+            raise ValueError(f"power must be {len(hands)} signs + or -, got {power!r}")
+        if color is None:
+            color = top[:1]
+        if color not in COLORS or len(color) != 1:
+            raise ValueError(f"color must be one of r y g b (name it when the top is a wild), got {color!r}")
+        state = State.position(
+            rules.core,
+            [[text_to_card(card) for card in hand] for hand in hands],
+            text_to_card(top),
+            COLORS.index(color),
+            to_move,
+            direction,
+            sum(1 << seat for seat, sign in enumerate(power) if sign == "+"),
+            [text_to_card(card) for card in discard_pile],
+            None if draw_pile is None else [text_to_card(card) for card in draw_pile],
+            seed,
+        )
+        return cls._from_state(state, rules, None)
+
+    # ---- Playing ----
+
+    @property
+    def legal_actions(self) -> list[str]:
+        """Notation of every legal action, in the order of the action space."""
+        return [TEXTS[action] for action in self.state.legal_actions()]
+
+    def play(self, action: str | int) -> Self:
+        """Take an action, in notation or as its number. `NotationError` if it is none, `IllegalActionError` if it is
+        not legal now; the game is then as before."""
+        number = text_to_action(action) if isinstance(action, str) else text_to_action(action_to_text(action))
+        self._advance(number, _core.Reshuffles())
+        return self
+
+    def _advance(self, action: int, reshuffles: _core.Reshuffles) -> None:
+        if not self.state.is_legal(action):
+            raise IllegalActionError(self._explain(action))
+        before = self.state.copy()
+        reshuffles.apply(self.state, action)
+        self._past.append(before)
+        self._actions.append(action)
+        if self.state.reshuffles > before.reshuffles:
+            self._reshuffles.append((before.ply, tuple(reshuffles.noted)))
+
+    def _explain(self, action: int) -> str:
+        if self.is_over:
+            return f"{TEXTS[action]} is illegal: the round is over"
+        return f"{TEXTS[action]} is illegal for player {self.to_move} now; legal: {' '.join(self.legal_actions)}"
+
+    def undo(self) -> Self:
+        """Take back the last action; ValueError if there is none."""
+        if not self._past:
+            raise ValueError("there is no action to take back")
+        self.state = self._past.pop()
+        self._actions.pop()
+        if self._reshuffles and self._reshuffles[-1][0] == self.ply:
+            self._reshuffles.pop()
+        return self
+
+    def copy(self) -> Self:
+        """An independent game that plays on identically."""
+        game = self._from_state(self.state.copy(), self.rules, self._deck)
+        game._past, game._actions = list(self._past), list(self._actions)
+        game._reshuffles = list(self._reshuffles)
+        return game
+
+    # ---- Looking ----
+
+    @property
+    def num_players(self) -> int:
+        return self.state.players
+
+    @property
+    def dealer(self) -> int:
+        return self.state.dealer
+
+    @property
+    def ply(self) -> int:
+        """Actions taken so far."""
+        return self.state.ply
+
+    @property
+    def actions(self) -> list[str]:
+        """Notation of the actions taken so far."""
+        return [TEXTS[action] for action in self._actions]
+
+    @property
+    def phase(self) -> str:
+        """One of `PHASES` (rules 10)."""
+        return PHASES[self.state.phase]
+
+    @property
+    def is_over(self) -> bool:
+        return self.state.is_over
+
+    @property
+    def to_move(self) -> int | None:
+        """Seat of whoever decides, also out of turn; None at the end."""
+        return None if self.state.mover < 0 else self.state.mover
+
+    @property
+    def direction(self) -> int:
+        """1 is clockwise, -1 the other way."""
+        return self.state.direction
+
+    @property
+    def top(self) -> str:
+        return CODES[self.state.top]
+
+    @property
+    def color(self) -> str:
+        """The active color."""
+        return COLORS[self.state.color]
+
+    @property
+    def hands(self) -> list[list[str]]:
+        return [cards_to_text(self.state.hand(seat)) for seat in range(self.num_players)]
+
+    @property
+    def power(self) -> str:
+        """A sign for each seat: + green, - red."""
+        return "".join("+" if self.state.green >> seat & 1 else "-" for seat in range(self.num_players))
+
+    @property
+    def draw_pile(self) -> int:
+        """Cards in the draw pile."""
+        return self.state.pile_size
+
+    @property
+    def discard_pile(self) -> int:
+        """Cards in the discard pile, top and ignored starters included."""
+        return self.state.discard_size
+
+    @property
+    def drawn(self) -> str | None:
+        """The card just drawn, in phase `drawn`."""
+        return None if self.state.drawn < 0 else CODES[self.state.drawn]
+
+    @property
+    def pending_draw(self) -> int:
+        """The sum owed in phase `stack`, else 0."""
+        return self.state.owed if self.phase == "stack" else 0
+
+    @property
+    def winner(self) -> int | None:
+        return None if self.state.winner < 0 else self.state.winner
+
+    @property
+    def points(self) -> int:
+        """What the winner scores for this round."""
+        return self.state.points
+
+    def known(self, viewer: int, owner: int) -> list[str]:
+        """Cards that `viewer` has seen in `owner`'s hand in a challenge and that are still there (rules 7)."""
+        return cards_to_text(self.state.known(viewer, owner))
+
+    def snapshot(self) -> dict[str, Any]:
+        """What the rules name at this decision (rules 11)."""
+        return {
+            "ply": self.ply,
+            "phase": self.phase,
+            "to_move": self.to_move,
+            "direction": self.direction,
+            "top": self.top,
+            "color": self.color,
+            "hands": self.hands,
+            "power": [sign == "+" for sign in self.power],
+            "draw_pile": self.draw_pile,
+            "discard_pile": self.discard_pile,
+            "drawn": self.drawn,
+            "pending_draw": self.pending_draw,
+            "winner": self.winner,
+            "points": self.points,
+            "legal": sorted(self.legal_actions),
+        }
+
+    def to_record(self) -> dict[str, Any]:
+        """The game so far as a record (rules 11), which `from_record` and the command `replay` read."""
+        if self._deck is None:
+            raise ValueError("a game set up as a position has no deal and so no record")
+        piles = tuple(pile for _, pile in self._reshuffles)
+        return Record(
+            self.num_players, self.dealer, self.rules, self._deck, piles, tuple(self._actions)
+        ).to_dict()
+
+    def __repr__(self) -> str:
+        if self.is_over:
+            state = "over, nobody wins" if self.winner is None else f"over, player {self.winner} scores {self.points}"
+        else:
+            owed = f" ({self.pending_draw} owed)" if self.pending_draw else ""
+            drawn = f" {self.drawn}" if self.drawn else ""
+            state = f"phase {self.phase}{drawn}{owed}, player {self.to_move} decides"
+        turning = "clockwise" if self.direction == 1 else "counterclockwise"
+        lines = [
+            f"<Game ply {self.ply}: {state}, {turning}",
+            f"   top {self.top} color {self.color} | draw pile {self.draw_pile}, discard pile {self.discard_pile}",
+        ]
+        for seat, (hand, sign) in enumerate(zip(self.hands, self.power, strict=True)):
+            lines.append(f" {'>' if seat == self.to_move else ' '} {seat} {sign} {' '.join(hand)}")
+        return "\n".join(lines) + ">"
+
+
+class Match:
+    """Rounds until somebody has `rules.target_score` (rules 8). The next round is dealt as soon as one ends.
+
+    Args are those of `Game`; `dealer` deals the first round.
+    """
+
+    def __init__(
+        self, num_players: int = 2, rules: Rules | None = None, *, seed: int | None = None, dealer: int | None = None
+    ) -> None:
+        self._seed = _checked_seed(seed)
+        self.game = Game(num_players, rules, seed=self._seed, dealer=dealer)
+        """The present round; at the end of the match the last one."""
+        self.game.state.begin_match()
+        self.rules = self.game.rules
+        self.rounds: list[Game] = []
+        """The finished rounds."""
+
+    @property
+    def scores(self) -> list[int]:
+        return list(self.game.state.scores)
+
+    @property
+    def dealer(self) -> int:
+        return self.game.dealer
+
+    @property
+    def winner(self) -> int | None:
+        """Who has won the match; None while it goes on."""
+        return None if self.game.state.match_winner < 0 else self.game.state.match_winner
+
+    @property
+    def is_over(self) -> bool:
+        return self.winner is not None
+
+    @property
+    def legal_actions(self) -> list[str]:
+        return self.game.legal_actions
+
+    def play(self, action: str | int) -> Self:
+        """Take an action in the present round; see `Game.play`."""
+        self.game.play(action)
+        if self.game.is_over:
+            self.rounds.append(self.game)
+            if not self.is_over:
+                self.game = self._next_round()
+        return self
+
+    def _next_round(self) -> Game:
+        seed = _core.round_seed(self._seed, len(self.rounds))
+        state = self.game.state.copy()
+        state.next_round(seed)
+        return Game._from_state(state, self.rules, _core.shuffled_deck(self.rules.core, seed))
+
+    def __repr__(self) -> str:
+        end = f"won by player {self.winner}" if self.is_over else f"round {len(self.rounds) + 1}"
+        return f"<Match to {self.rules.target_score}, {end}, scores {self.scores}\n{self.game!r}>"
+
+
+def _checked_table(rules: Rules, num_players: int, dealer: int | None) -> int:
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules must be a Rules or None, got {rules!r}")
+    rules.check(num_players)
+    if dealer is None:
+        return num_players - 1
+    if type(dealer) is not int or not 0 <= dealer < num_players:
+        raise ValueError(f"dealer must be a seat from 0 to {num_players - 1}, got {dealer!r}")
+    return dealer
+
+
+def _checked_seed(seed: int | None) -> int:
+    if seed is None:
+        return secrets.randbits(64)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed must be a whole number from 0 to 2**64 - 1, got {seed!r}")
+    return seed

@@ -1,0 +1,218 @@
+"""A table as a picture: seats around an ellipse, the piles in the middle, the looking seat's hand at the bottom."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import NamedTuple
+
+from .canvas import HEIGHT, WIDTH, Canvas, Color, Picture, Point, box, mix
+from .faces import INK, PAPER, RATIO, SHADE, arrow, back, face, flip_icon, on, power
+from .words import (
+    COLORS,
+    DECISIONS,
+    Table,
+    check,
+    in_order,
+    last_sentence,
+    names,
+    phase_sentence,
+    playable,
+    to_choose,
+    whole,
+)
+
+SIZE = (WIDTH, HEIGHT)
+LEAST, MOST = 120, 4000
+GROUND: Color = (24, 36, 43)
+FELT: Color = (40, 62, 70)
+LINE: Color = (98, 118, 122)
+PLATE: Color = (20, 29, 35)
+QUIET: Color = (164, 180, 186)
+GOLD: Color = (246, 208, 104)
+ONE_ROW = 24
+"""The longest hand that lies in one row; longer ones lie in two, of smaller cards."""
+
+
+class Oval(NamedTuple):
+    """The table on the canvas: its middle, and how far above and below it the players sit."""
+
+    x: float
+    y: float
+    ry: float
+
+
+def picture(table: Table, seat: int | None, *, size: tuple[int, int] = SIZE) -> Picture:
+    """Draw what a seat, or with None a spectator, sees of a table: uint8 (height, width, 3), a new array.
+
+    `size` is (width, height) in pixels. Needs pygame, but no display. Raises ValueError for a seat, a table or a size
+    that can't be, ImportError where pygame is missing.
+    """
+    check(table, seat)
+    if not (isinstance(size, tuple | list) and len(size) == 2 and all(whole(side, LEAST, MOST) for side in size)):
+        raise ValueError(f"size must be (width, height), each {LEAST} to {MOST} pixels, got {size!r}")
+    canvas = Canvas((size[0], size[1]), GROUND)
+    felt = Oval(WIDTH / 2, 322, 250) if seat is not None else Oval(WIDTH / 2, 396, 300)
+    _felt(canvas, felt)
+    _direction(canvas, table, felt)
+    _piles(canvas, table, felt)
+    _news(canvas, table, felt)
+    _legend(canvas, table)
+    for player in range(table["players"]):
+        _seat(canvas, table, player, seat, felt)
+    if seat is not None:
+        _hand(canvas, table, seat)
+        _decision(canvas, to_choose(table, seat))
+    return canvas.pixels()
+
+
+def _ellipse(x: float, y: float, rx: float, ry: float) -> list[Point]:
+    angles = (2 * math.pi * i / 180 for i in range(180))
+    return [(x + rx * math.cos(angle), y + ry * math.sin(angle)) for angle in angles]
+
+
+def _felt(canvas: Canvas, felt: Oval) -> None:
+    """The table, lighter toward its middle."""
+    x, y = felt.x, felt.y
+    canvas.shape(SHADE, _ellipse(x, y + 8, 568, felt.ry + 62), 90)
+    canvas.shape(LINE, _ellipse(x, y, 562, felt.ry + 54))
+    for step in range(24):
+        share = 1 - step / 30
+        canvas.shape(mix(GROUND, FELT, 0.4 + 0.6 * step / 23), _ellipse(x, y, 558 * share, (felt.ry + 50) * share))
+
+
+def _direction(canvas: Canvas, table: Table, felt: Oval) -> None:
+    """Arrows around the piles, the way the turns go."""
+    x, y, rx, ry = felt.x, felt.y, 246, 147
+    for i in range(48):
+        angle = math.tau * i / 48
+        px, py = x + rx * math.cos(angle), y + ry * math.sin(angle)
+        turn = math.atan2(ry * math.cos(angle), -rx * math.sin(angle))
+        if i % 8 == 4:
+            arrow(canvas, LINE, px, py, 38, turn if table["direction"] == 1 else turn + math.pi)
+        elif i % 8 not in (3, 5):
+            canvas.shape(LINE, box(px, py, 12, 3, turn=turn))
+
+
+def _piles(canvas: Canvas, table: Table, felt: Oval) -> None:
+    """The draw pile, the top framed in the active color, and between them what is owed."""
+    x, y = felt.x, felt.y
+    left, right, width = x - 98, x + 98, 100
+    canvas.shape(LINE, box(left, y, width, width * RATIO, 13))
+    canvas.shape(FELT, box(left, y, width - 4, width * RATIO - 4, 11))
+    for i in range(min(3, table["draw_pile"])):
+        back(canvas, left - 5 * i, y - 4 * i, width)
+    letter = table["color"]
+    canvas.shape(INK[letter], box(right, y, width + 36, width * RATIO + 36, 30), 80)
+    canvas.shape(INK[letter], box(right, y, width + 20, width * RATIO + 20, 23))
+    face(canvas, table["top"], right, y, width)
+    _chip(canvas, f"{letter.upper()} {COLORS[letter]}", right, y - 93, INK[letter], on(letter))
+    canvas.text(QUIET, f"draw pile {table['draw_pile']}", left, y + 103, 21)
+    canvas.text(QUIET, f"discard pile {table['discard_pile']}", right, y + 103, 21)
+    if table["pending_draw"]:
+        canvas.disc(GOLD, x, y, 26)
+        canvas.text(PLATE, f"+{table['pending_draw']}", x, y, 30, room=40)
+
+
+def _chip(canvas: Canvas, text: str, x: float, y: float, color: Color, ink: Color, height: float = 22) -> None:
+    """A word on a rounded ground."""
+    canvas.shape(color, box(x, y, height * (0.9 + 0.43 * len(text)), height * 1.14, height * 0.55))
+    canvas.text(ink, text, x, y, height)
+
+
+def _news(canvas: Canvas, table: Table, felt: Oval) -> None:
+    """The last action, and in bold letters who decides what or how it ended."""
+    x, y = felt.x, felt.y
+    lines = textwrap.wrap(last_sentence(table), 54)
+    for i, line in enumerate(lines):
+        canvas.text(QUIET, line, x, y + 168 + 20 * i, 22, room=480)
+    over = table["phase"] == "over"
+    canvas.text(GOLD if over else PAPER, phase_sentence(table), x, y + 173 + 20 * len(lines), 27, room=480)
+
+
+def _legend(canvas: Canvas, table: Table) -> None:
+    """What letters and signs mean, in the upper corners."""
+    for i, (letter, word) in enumerate(COLORS.items()):
+        canvas.shape(INK[letter], box(32, 28 + 25 * i, 20, 20, 5))
+        canvas.text(on(letter), letter.upper(), 32, 28 + 25 * i, 20)
+        canvas.text(QUIET, word, 50, 28 + 25 * i, 20, align=0)
+    x = WIDTH - 32
+    power(canvas, x, 28, 10, green=True)
+    power(canvas, x, 53, 10, green=False)
+    flip_icon(canvas, x, 78, 8.5)
+    for height, color in ((21, GOLD), (15, PAPER), (13, INK["W"])):
+        canvas.shape(color, box(x, 103, height - 5, height, 3))
+    for i, words in enumerate(("Power green", "Power red", "flips your Power", "can be played")):
+        canvas.text(QUIET, words, x - 18, 28 + 25 * i, 20, align=1)
+    if table["scores"] is not None and table["target_score"] is not None:
+        canvas.text(QUIET, f"match to {table['target_score']}", x + 10, 128, 20, align=1)
+
+
+def _place(n: int, offset: int, felt: Oval) -> Point:
+    """Where the player sits who is `offset` seats clockwise from the bottom. More than four leave the bottom room."""
+    angle = 90 + 360 * offset / n
+    if n > 4 and offset:
+        angle = 142 + 256 * (offset - 1) / (n - 2)
+    return felt.x + 456 * math.cos(math.radians(angle)), felt.y + felt.ry * math.sin(math.radians(angle)) + 10
+
+
+def _seat(canvas: Canvas, table: Table, player: int, seat: int | None, felt: Oval) -> None:
+    """A player's plate, with a fan of backs unless its hand is shown."""
+    x, y = _place(table["players"], (player - (seat or 0)) % table["players"], felt)
+    count = len(table["hands"][player])
+    if player != seat:
+        _fan(canvas, count, x, y - 34)
+    active = player in (table["to_move"], table["winner"])
+    if active:
+        canvas.shape(GOLD, box(x, y, 216, 64, 20), 70)
+    canvas.shape(GOLD if active else LINE, box(x, y, 204, 54, 15))
+    canvas.shape(PLATE, box(x, y, 200 - 2 * active, 50 - 2 * active, 13))
+    power(canvas, x - 74, y, 17, green=bool(table["power"][player]))
+    canvas.text(GOLD if active else PAPER, names(table)[player], x - 49, y - 10, 24, align=0, room=142)
+    words = f"{count} card" + "s" * (count != 1)
+    if table["scores"] is not None:
+        words += f" · {table['scores'][player]} point" + "s" * (table["scores"][player] != 1)
+    canvas.text(QUIET, words, x - 49, y + 12, 20, align=0, room=142)
+    if player == table["dealer"]:
+        _chip(canvas, "dealer", x - 58, y - 32, LINE, PAPER, 17)
+    if count == 1:
+        _chip(canvas, "UNO!", x + 70, y - 29, GOLD, PLATE)
+
+
+def _fan(canvas: Canvas, count: int, x: float, y: float) -> None:
+    """Up to 16 backs; the plate says how many there are."""
+    shown = min(count, 16)
+    for i in range(shown):
+        turn = (i - (shown - 1) / 2) * min(0.12, 1.0 / max(1, shown - 1))
+        back(canvas, x + 130 * math.sin(turn), y + 130 - 130 * math.cos(turn), 36, turn)
+
+
+def _hand(canvas: Canvas, table: Table, seat: int) -> None:
+    """The looking seat's cards. What it may play is raised, on a golden edge along each side that may be played."""
+    cards, sides = in_order(table["hands"][seat]), playable(to_choose(table, seat))
+    half = (len(cards) + 1) // 2
+    rows = [cards] if len(cards) <= ONE_ROW else [cards[:half], cards[half:]]
+    width, top = (92, 712) if len(rows) == 1 else (54, 661)
+    for row, held in enumerate(rows):
+        step = min(width * 1.1, (WIDTH - 60 - width) / max(1, len(held) - 1))
+        for i, card in enumerate(held):
+            x, y = WIDTH / 2 + (i - (len(held) - 1) / 2) * step, top + 93 * row
+            lift = width * 0.09 if {(card, False), (card, True)} & sides else 0
+            _golden_edge(canvas, card, x, y - lift, width, sides)
+            face(canvas, card, x, y - lift, width)
+
+
+def _golden_edge(canvas: Canvas, card: str, x: float, y: float, width: float, sides: set[tuple[str, bool]]) -> None:
+    """Gold that a card laid on it leaves to be seen: along the regular side above, the flex side below, or both."""
+    edge = box(x, y, width + 9, width * RATIO + 9, width * 0.16)
+    split = y + width * RATIO * 0.19 if "/" in card else y + width * RATIO
+    for flex, top, bottom in ((False, y - width * RATIO, split), (True, split, y + width * RATIO)):
+        if (card, flex) in sides:
+            canvas.shape(GOLD, [(px, min(max(py, top), bottom)) for px, py in edge])
+
+
+def _decision(canvas: Canvas, legal: list[str]) -> None:
+    """What may be done without a card, left of the own plate."""
+    words = [action for action in legal if action in DECISIONS]
+    for i, word in enumerate(reversed(words)):
+        _chip(canvas, word, WIDTH / 2 - 170 - 120 * i, 582, GOLD, PLATE)

@@ -1,0 +1,109 @@
+"""The switches of rules 9, for people: names, values, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Literal, Self
+
+from uno_flex_env import _core
+from uno_flex_env.cards import CODES, FACES, NUM_FACES, text_to_card
+
+MIN_PLAYERS, MAX_PLAYERS = 2, 8
+
+CHOICES: dict[str, tuple[str | bool, str | bool]] = {
+    "draw_four": ("challenge", "strict"),
+    "flex_draw_four_challenge": (False, True),
+    "two_player_reverse": ("skip", "pass"),
+    "flex_action_match": ("color_or_symbol", "color"),
+    "play_drawn_card": ("optional", "forced"),
+    "uno_call": ("automatic", "explicit"),
+    "last_card_draws": (True, False),
+    "stacking": (False, True),
+    "draw_until_playable": (False, True),
+}
+"""Each switch with its two values, the official reading first, in the order of the core's bits."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a table plays; the defaults are the official reading (rules 9).
+
+    `deck` is None for the official deck, or how many there are of each card, for example `{"r1": 1, "WF": 2}`.
+    """
+
+    draw_four: Literal["challenge", "strict"] = "challenge"
+    flex_draw_four_challenge: bool = False
+    two_player_reverse: Literal["skip", "pass"] = "skip"
+    flex_action_match: Literal["color_or_symbol", "color"] = "color_or_symbol"
+    play_drawn_card: Literal["optional", "forced"] = "optional"
+    uno_call: Literal["automatic", "explicit"] = "automatic"
+    last_card_draws: bool = True
+    stacking: bool = False
+    draw_until_playable: bool = False
+    hand_size: int = 7
+    deck: Mapping[str, int] | None = None
+    target_score: int = 500
+
+    def __post_init__(self) -> None:
+        for name, values in CHOICES.items():
+            value = getattr(self, name)
+            if not any(value == allowed and type(value) is type(allowed) for allowed in values):
+                raise ValueError(f"{name} must be {values[0]!r} or {values[1]!r}, got {value!r}")
+        for name, most in (("hand_size", 31), ("target_score", 60000)):
+            value = getattr(self, name)
+            if type(value) is not int or not 1 <= value <= most:
+                raise ValueError(f"{name} must be a whole number from 1 to {most}, got {value!r}")
+        if self.deck is not None:
+            object.__setattr__(self, "deck", _checked_deck(self.deck))
+
+    def __hash__(self) -> int:
+        return hash(tuple(tuple(v.items()) if isinstance(v, dict) else v for v in self.__dict__.values()))
+
+    @classmethod
+    def from_dict(cls, switches: Mapping[str, Any]) -> Self:
+        """Rules from the switches that differ from the official reading, as game records name them."""
+        known = [field.name for field in fields(cls)]
+        for name in switches:
+            if name not in known:
+                raise ValueError(f"unknown rule {name!r}; there are {', '.join(known)}")
+        return cls(**switches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Only the switches that differ from the official reading."""
+        official = type(self)()
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(official, f.name)}
+
+    def check(self, num_players: int) -> None:
+        """ValueError if so many can't play by these rules."""
+        if type(num_players) is not int or not MIN_PLAYERS <= num_players <= MAX_PLAYERS:
+            raise ValueError(f"num_players must be from {MIN_PLAYERS} to {MAX_PLAYERS}, got {num_players!r}")
+        if why := self.core.refuse(num_players):
+            raise ValueError(f"{why}: {num_players} players, hand_size {self.hand_size}")
+
+    @cached_property
+    def core(self) -> _core.Rules:
+        """The same for the core."""
+        bits = sum((getattr(self, name) != values[0]) << bit for bit, (name, values) in enumerate(CHOICES.items()))
+        counts = None if self.deck is None else [self.deck.get(code, 0) for code in CODES]
+        return _core.Rules(bits, self.hand_size, self.target_score, counts)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def official_deck() -> dict[str, int]:
+    """How many there are of each card."""
+    return {CODES[face]: FACES[face].count for face in range(NUM_FACES)}
+
+
+def _checked_deck(deck: Mapping[str, int]) -> dict[str, int]:
+    if not isinstance(deck, Mapping):
+        raise ValueError(f"deck must be None or a mapping from cards to counts, got {deck!r}")
+    for code, n in deck.items():
+        most = FACES[text_to_card(code)].count
+        if type(n) is not int or not 0 <= n <= most:
+            raise ValueError(f"deck: the official deck has {most} of {code}, so 0 to {most} are allowed, got {n!r}")
+    counts = {code: deck[code] for code in CODES if deck.get(code)}
+    return counts

@@ -1,0 +1,56 @@
+"""States as JSON: every field of the core's struct under its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from uno_flex_env._core import STATE_FIELDS, STATE_SIZE, State
+
+FORMAT = "uno-flex-state/1"
+
+
+def _field(name: str, offset: int, size: int, item: int, columns: int) -> tuple[str, Any, tuple[int, ...], int]:
+    kind = ("<i" if item < 0 else "<u") + str(abs(item))
+    count = size // abs(item)
+    shape = () if count == 1 else (count,) if columns == 1 else (count // columns, columns)
+    return name, kind, shape, offset
+
+
+def _dtype() -> np.dtype[Any]:
+    names, kinds, shapes, offsets = zip(*(_field(*row) for row in STATE_FIELDS), strict=True)
+    formats = [(kind, shape) for kind, shape in zip(kinds, shapes, strict=True)]
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": STATE_SIZE})
+
+
+STATE_DTYPE = _dtype()
+"""The struct as a numpy dtype: `np.frombuffer(state.to_bytes(), STATE_DTYPE)` reads every field by name."""
+
+
+def state_to_json(state: State) -> dict[str, Any]:
+    """A dict of plain numbers and lists that `json` can write; it holds everything, hidden cards and generator too."""
+    row = np.frombuffer(state.to_bytes(), STATE_DTYPE)[0]
+    assert STATE_DTYPE.names is not None
+    return {"format": FORMAT} | {name: row[name].tolist() for name in STATE_DTYPE.names}
+
+
+def state_from_json(data: dict[str, Any]) -> State:
+    """The state that `state_to_json` wrote; ValueError for anything that is no valid state."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f"not a state: its format must be {FORMAT!r}")
+    names = STATE_DTYPE.names
+    assert names is not None
+    if set(data) != {"format", *names}:
+        odd = sorted(set(data) ^ {"format", *names})
+        raise ValueError(f"not a state: missing or unknown fields {', '.join(odd)}")
+    row = np.zeros(1, STATE_DTYPE)
+    for name in names:
+        try:
+            value = np.array(data[name], dtype=row[name].dtype)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"state field {name}: {error}") from None
+        if value.shape != row[name].shape[1:] or value.tolist() != data[name]:
+            raise ValueError(f"state field {name} has the wrong shape or numbers out of range")
+        row[name] = value
+    return State.from_bytes(row.tobytes())
