@@ -21,7 +21,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 # A compiler here that knows C++20. Where there is none, the set-up brings the one in the Python package ziglang.
 COMPILER = $(shell for cxx in $${CXX:-c++ g++ clang++}; do \
 	echo 'int main() {}' | $$cxx -std=c++20 -x c++ -fsyntax-only - 2>/dev/null && echo $$cxx && break; done; \
-	command -v cl)
+	command -v cl || true)
 ZIG = $(PY) -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))'
 TOOLCHAIN = $(if $(COMPILER),,CMAKE_TOOLCHAIN_FILE=$(CURDIR)/uno_flex_env/core/zig.cmake ZIG="$$($(ZIG))")
 
@@ -74,8 +74,9 @@ sanitize: $(READY) ## Run the tests marked so on a core that stops at memory err
 		"$$($(SANITIZED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/packages.pth"
 	$(PY) -m pip --python $(SANITIZED)/bin/python install --no-deps $(EDITABLE)=$(SANITIZED)/core \
 		--config-settings=cmake.define.UNO_FLEX_SANITIZE=ON -e .
-	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(for library in asan ubsan stdc++; do \
-		$(firstword $(COMPILER)) -print-file-name=lib$$library.so; done)" $(SANITIZED)/bin/python -m pytest -m sanitize
+	LD_PRELOAD="$$(for library in asan ubsan stdc++; do \
+		$(firstword $(COMPILER)) -print-file-name=lib$$library.so; done | tr '\n' :)" \
+		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest --capture=sys -m sanitize
 
 clean: ## Remove what was built, the virtual environments included
 	rm -rf build dist .venv .venv-* uno_flex_env/_core.pyi

@@ -42,7 +42,7 @@ def sources(layer: str) -> Iterator[tuple[Path, ast.Module]]:
 
 def imported(tree: ast.Module) -> set[str]:
     """The top-level packages that a module imports by name; a relative import stays in its own."""
-    names = set()
+    names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name.partition(".")[0] for alias in node.names)
@@ -115,7 +115,8 @@ def test_the_pinned_version_is_one_that_is_declared(requirement: Requirement) ->
 
 def test_everything_that_an_install_brings_is_pinned() -> None:
     """Else a new release somewhere below could change what the tests see."""
-    seen, todo = set(), [requirement for requirement in declared() if requirement.name != "rlcard"]
+    seen: set[str] = set()
+    todo = [requirement for requirement in declared() if requirement.name != "rlcard"]
     while todo:
         requirement = todo.pop()
         if canonicalize_name(requirement.name) not in seen:

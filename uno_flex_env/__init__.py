@@ -5,6 +5,7 @@ UNO is a trademark of Mattel, with whom this project has nothing to do.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from uno_flex_env._core import State
@@ -26,3 +27,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(vector, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if "gymnasium" in sys.modules:
+    # gymnasium.make("UnoFlex-v0") finds the environment; whoever only wants the game doesn't wait for gymnasium.
+    import uno_flex_env.registration  # noqa: F401

@@ -51,8 +51,8 @@ def action_to_text(action: int) -> str:
     """Notation of an action number (0-215)."""
     try:
         number = int(action)
-        exact = number == action
-    except (TypeError, ValueError):
+        exact = number == action and not isinstance(action, bool)
+    except (TypeError, ValueError, OverflowError):
         exact = False
     if not exact or not 0 <= number < NUM_ACTIONS:
         raise NotationError(f"an action must be a whole number from 0 to {NUM_ACTIONS - 1}, got {action!r}")

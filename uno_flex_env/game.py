@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ from uno_flex_env._core import State
 from uno_flex_env.actions import TEXTS, action_to_text, text_to_action
 from uno_flex_env.cards import CODES, COLORS, cards_to_text, text_to_card
 from uno_flex_env.errors import IllegalActionError, RecordError
+from uno_flex_env.options import checked_seed
 from uno_flex_env.record import Record
 from uno_flex_env.rules import Rules
 
@@ -35,8 +35,8 @@ class Game:
         self, num_players: int = 2, rules: Rules | None = None, *, seed: int | None = None, dealer: int | None = None
     ) -> None:
         rules = rules or Rules()
-        dealer = _checked_table(rules, num_players, dealer)
-        seed = _checked_seed(seed)
+        dealer = checked_table(rules, num_players, dealer)
+        seed = checked_seed(seed)
         self._begin(State.deal(rules.core, num_players, dealer, seed), rules, _core.shuffled_deck(rules.core, seed))
 
     def _begin(self, state: State, rules: Rules, deck: Sequence[int] | None) -> None:
@@ -116,7 +116,7 @@ class Game:
             sum(1 << seat for seat, sign in enumerate(power) if sign == "+"),
             [text_to_card(card) for card in discard_pile],
             None if draw_pile is None else [text_to_card(card) for card in draw_pile],
-            seed,
+            checked_seed(seed),
         )
         return cls._from_state(state, rules, None)
 
@@ -258,23 +258,7 @@ class Game:
 
     def snapshot(self) -> dict[str, Any]:
         """What the rules name at this decision (rules 11)."""
-        return {
-            "ply": self.ply,
-            "phase": self.phase,
-            "to_move": self.to_move,
-            "direction": self.direction,
-            "top": self.top,
-            "color": self.color,
-            "hands": self.hands,
-            "power": [sign == "+" for sign in self.power],
-            "draw_pile": self.draw_pile,
-            "discard_pile": self.discard_pile,
-            "drawn": self.drawn,
-            "pending_draw": self.pending_draw,
-            "winner": self.winner,
-            "points": self.points,
-            "legal": sorted(self.legal_actions),
-        }
+        return snapshot(self.state)
 
     def to_record(self) -> dict[str, Any]:
         """The game so far as a record (rules 11), which `from_record` and the command `replay` read."""
@@ -311,7 +295,7 @@ class Match:
     def __init__(
         self, num_players: int = 2, rules: Rules | None = None, *, seed: int | None = None, dealer: int | None = None
     ) -> None:
-        self._seed = _checked_seed(seed)
+        self._seed = checked_seed(seed)
         self.game = Game(num_players, rules, seed=self._seed, dealer=dealer)
         """The present round; at the end of the match the last one."""
         self.game.state.begin_match()
@@ -360,7 +344,29 @@ class Match:
         return f"<Match to {self.rules.target_score}, {end}, scores {self.scores}\n{self.game!r}>"
 
 
-def _checked_table(rules: Rules, num_players: int, dealer: int | None) -> int:
+def snapshot(state: State) -> dict[str, Any]:
+    """What the rules name at one decision (rules 11)."""
+    return {
+        "ply": state.ply,
+        "phase": PHASES[state.phase],
+        "to_move": None if state.mover < 0 else state.mover,
+        "direction": state.direction,
+        "top": CODES[state.top],
+        "color": COLORS[state.color],
+        "hands": [cards_to_text(state.hand(seat)) for seat in range(state.players)],
+        "power": [bool(state.green >> seat & 1) for seat in range(state.players)],
+        "draw_pile": state.pile_size,
+        "discard_pile": state.discard_size,
+        "drawn": None if state.drawn < 0 else CODES[state.drawn],
+        "pending_draw": state.owed if PHASES[state.phase] == "stack" else 0,
+        "winner": None if state.winner < 0 else state.winner,
+        "points": state.points,
+        "legal": sorted(TEXTS[action] for action in state.legal_actions()),
+    }
+
+
+def checked_table(rules: Rules, num_players: int, dealer: int | None) -> int:
+    """The dealer's seat, the last one by default; ValueError if there can't be such a table."""
     if not isinstance(rules, Rules):
         raise ValueError(f"rules must be a Rules or None, got {rules!r}")
     rules.check(num_players)
@@ -369,11 +375,3 @@ def _checked_table(rules: Rules, num_players: int, dealer: int | None) -> int:
     if type(dealer) is not int or not 0 <= dealer < num_players:
         raise ValueError(f"dealer must be a seat from 0 to {num_players - 1}, got {dealer!r}")
     return dealer
-
-
-def _checked_seed(seed: int | None) -> int:
-    if seed is None:
-        return secrets.randbits(64)
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
-        raise ValueError(f"a seed must be a whole number from 0 to 2**64 - 1, got {seed!r}")
-    return seed

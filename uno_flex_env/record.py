@@ -55,9 +55,7 @@ class Record:
             raise RecordError(f"dealer must be a seat from 0 to {players - 1}, got {dealer}")
         deck = _cards(_typed(data, "deck", list), "deck")
         _check_deck(deck, rules)
-        reshuffles = tuple(
-            _cards(pile, f"reshuffle {i}") for i, pile in enumerate(_typed(data, "reshuffles", list), start=1)
-        )
+        reshuffles = tuple(_pile(pile, i, rules) for i, pile in enumerate(_typed(data, "reshuffles", list), start=1))
         return cls(players, dealer, rules, deck, reshuffles, _actions(_typed(data, "actions", list)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,8 +90,21 @@ def _cards(texts: object, name: str) -> tuple[int, ...]:
         raise RecordError(f"{name}: {error}") from None
 
 
+def _pile(texts: object, number: int, rules: Rules) -> tuple[int, ...]:
+    """The new draw pile of one reshuffle; that it holds the right cards shows when it is wanted."""
+    pile = _cards(texts, f"reshuffle {number}")
+    extra = Counter(CODES[face] for face in pile) - _deck_of(rules)
+    if extra:
+        raise RecordError(f"reshuffle {number} lists more copies than the deck has: {' '.join(sorted(extra.elements()))}")
+    return pile
+
+
+def _deck_of(rules: Rules) -> Counter[str]:
+    return Counter(official_deck() if rules.deck is None else rules.deck)
+
+
 def _check_deck(deck: Sequence[int], rules: Rules) -> None:
-    wanted = Counter(official_deck() if rules.deck is None else rules.deck)
+    wanted = _deck_of(rules)
     given = Counter(CODES[face] for face in deck)
     if given != wanted:
         missing, extra = sorted((wanted - given).elements()), sorted((given - wanted).elements())

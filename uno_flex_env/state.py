@@ -42,7 +42,7 @@ def state_from_json(data: dict[str, Any]) -> State:
     names = STATE_DTYPE.names
     assert names is not None
     if set(data) != {"format", *names}:
-        odd = sorted(set(data) ^ {"format", *names})
+        odd = sorted(map(str, set(data) ^ {"format", *names}))
         raise ValueError(f"not a state: missing or unknown fields {', '.join(odd)}")
     row = np.zeros(1, STATE_DTYPE)
     for name in names:
@@ -50,7 +50,14 @@ def state_from_json(data: dict[str, Any]) -> State:
             value = np.array(data[name], dtype=row[name].dtype)
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"state field {name}: {error}") from None
-        if value.shape != row[name].shape[1:] or value.tolist() != data[name]:
+        if value.shape != row[name].shape[1:] or not _same_numbers(value.tolist(), data[name]):
             raise ValueError(f"state field {name} has the wrong shape or numbers out of range")
         row[name] = value
     return State.from_bytes(row.tobytes())
+
+
+def _same_numbers(a: Any, b: Any) -> bool:
+    """Equal as JSON, where true and 1.0 are not 1."""
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(_same_numbers, a, b))
+    return type(b) is int and a == b

@@ -58,7 +58,7 @@ def table(text: str, players: int | None = None, **switches: Any) -> Game:
         hands[seat] = [card for card in reversed(NUMBERS) if unused[card]][:2]
         unused -= Counter(hands[seat])
     if "only" in named:
-        switches["deck"] = dict(DECK - unused)
+        switches = {"hand_size": 1, "deck": dict(DECK - unused), **switches}
     elif "pile" not in named:
         coming = coming + list(unused.elements())
     return Game.from_position(

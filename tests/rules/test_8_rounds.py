@@ -18,7 +18,7 @@ def test_who_goes_down_to_one_card_says_uno(num_players):
 
 
 def test_the_penalty_of_who_does_not_say_so_is_2_cards(num_players):
-    """Rules 8.2."""
+    """Rules 8.2 and 9.6."""
     game = table("g5 | 0: g1 b2 | draw y2 y4", num_players, **EXPLICIT).play("g1").play("silent").play("catch")
 
     assert game.hands[0] == ["b2", "y2", "y4"]
@@ -26,7 +26,7 @@ def test_the_penalty_of_who_does_not_say_so_is_2_cards(num_players):
 
 
 def test_automatic_it_is_always_said(num_players):
-    """Rules 8.3: nobody is asked, nobody can catch."""
+    """Rules 8.3 and 9.6: nobody is asked, nobody can catch."""
     game = table("g5 | 0: g1 b2", num_players).play("g1")
 
     assert (game.phase, game.to_move) == ("play", 1)
@@ -238,13 +238,10 @@ def test_the_deal_moves_also_after_a_round_without_a_winner(players):
 def test_powers_are_green_again_in_each_round():
     """Rules 8.11: the only card played turned a Power red."""
     match = Match(3, Rules(hand_size=1, deck=deck_of("r2^ r4^ r6^ r8^")), seed=1)
-    first = match.game
+    match.play(match.game.legal_actions[0])
 
-    assert first.copy().play(first.legal_actions[0]).power == "-++"
-    match.play(first.legal_actions[0])
-
-    assert match.game.ply == 0
-    assert match.game.power == "+++"
+    assert [game.power for game in match.rounds] == ["-++"]
+    assert (match.game.ply, match.game.power) == (0, "+++")
 
 
 def test_scores_add_up_over_the_rounds(num_players):
@@ -254,6 +251,7 @@ def test_scores_add_up_over_the_rounds(num_players):
 
     for _ in range(3 * num_players):
         seat = match.game.to_move
+        assert seat is not None
         scores[seat] += sum(int(hand[0][1]) for other, hand in enumerate(match.game.hands) if other != seat)
         match.play(match.game.legal_actions[0])
         assert match.scores == scores

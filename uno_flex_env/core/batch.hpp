@@ -147,15 +147,21 @@ inline void prefetch(const Batch& b, int game, int end) {
 #endif
 }
 
+inline void clear_results(const Batch& b, int game) {
+    b.terminated[game] = b.truncated[game] = 0;
+    if (!b.slots[game].paid) return;
+    b.slots[game].paid = 0;
+    for (int p = 0; p < b.players; ++p) b.rewards[size_t(game) * b.players + p] = 0.0f;
+}
+
 template <int work>
 inline void step_game(const Batch& b, int game, int action) {
-    for (int p = 0; p < b.players; ++p) b.rewards[size_t(game) * b.players + p] = 0.0f;
-    b.terminated[game] = b.truncated[game] = 0;
+    clear_results(b, game);
     if (action >= 0) {
         const uint8_t learner = b.learners[game];
         b.slots[game].decisions += learner == uno_flex_kernel::kEveryone || learner == state_of(b, game).mover;
         take(b, game, action);
-        settle(b, game);
+        if (b.eventful || is_over(state_of(b, game))) settle(b, game);
     }
     write_row<work>(b, game);
 }

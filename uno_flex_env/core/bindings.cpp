@@ -105,7 +105,7 @@ Rules make_rules(int switches, int hand_size, int target_score, const std::optio
         for (int f = 0; f < kFaces; ++f) {
             const int n = (*counts)[f];
             require(n >= 0 && n <= kFace[f].count, "the deck has more of a card than the official one, or less than none");
-            rules.deck.lane[lane_of(f)] += lane_unit(f) * uint32_t(n);
+            for (int k = 0; k < n; ++k) add(rules.deck, f);
         }
     }
     return rules;
@@ -154,7 +154,10 @@ State lay_position(const Rules& rules, const std::vector<std::vector<int>>& hand
                    int direction, int green, const std::vector<int>& discards,
                    const std::optional<std::vector<int>>& pile, uint64_t seed) {
     const int players = int(hands.size());
-    check_table(rules, players, mover);
+    if (const char* why = refuse(rules, players)) refuse_value(why);
+    require(mover >= 0 && mover < players, "no such seat to move: " + std::to_string(mover));
+    require(direction == 1 || direction == -1, "direction must be 1 or -1, got " + std::to_string(direction));
+    require(color >= 0 && color < kColors, "no such color: " + std::to_string(color));
     State s;
     clear_table(s, rules, players, (mover + players - 1) % players);
     s.rng = seed;
@@ -186,8 +189,7 @@ State lay_position(const Rules& rules, const std::vector<std::vector<int>>& hand
     s.mover = s.turn = uint8_t(mover);
     s.direction = int8_t(direction);
     s.green = uint8_t(green);
-    s.legal = ActionSet{};
-    if (color >= 0 && color < kColors) s.legal = legal_actions(s);
+    s.legal = legal_actions(s);
     if (const char* why = check(s)) refuse_value(std::string("no valid position: ") + why);
     return s;
 }
@@ -304,6 +306,11 @@ struct BatchGames {
         batch.history = history;
         batch.max_decisions = uint32_t(max_decisions);
         batch.deal_again = deal_again;
+        note_events();
+    }
+    void note_events() {
+        batch.eventful = batch.max_decisions != 0;
+        for (uint8_t c : controllers) batch.eventful |= c != uno_flex_kernel::kExternal;
     }
     static int check_threads(int threads) {
         require(threads >= 1 && threads <= 1024, "num_threads must be from 1 to 1024, got " + std::to_string(threads));
@@ -346,7 +353,7 @@ T* data_of(BatchGames& b, const nb::ndarray<>& array, size_t items, const char* 
     require(array.dtype() == nb::dtype<T>() && array.size() == items && array.is_valid(),
             std::string(name) + " has the wrong dtype or size");
     size_t stride = 1;
-    for (size_t i = array.ndim(); i-- > 0; stride *= array.shape(i))
+    for (size_t i = items ? array.ndim() : 0; i-- > 0; stride *= array.shape(i))
         require(array.shape(i) == 1 || size_t(array.stride(i)) == stride, std::string(name) + " must be C-contiguous");
     b.buffers.push_back(nb::cast(array));
     return static_cast<T*>(array.data());
@@ -374,7 +381,11 @@ void bind_rules_and_states(nb::module_& m) {
     nb::class_<View>(m, "View", "What one player sees of a state; see State.hide.")
         .def_ro("viewer", &View::viewer)
         .def("determinize",
-             [](const View& v, uint64_t seed) { return determinize(v.state, v.viewer, seed); }, "seed"_a,
+             [](const View& v, uint64_t seed) {
+                 require(!is_over(v.state), "the round is over: nobody decides any more");
+                 return determinize(v.state, v.viewer, seed);
+             },
+             "seed"_a,
              "A full state that agrees with the view, drawn uniformly: every arrangement of the hidden cards is equally\n"
              "likely, copies of a wild told apart. The same seed gives the same state.")
         .def("to_bytes", [](const View& v) { return bytes_of(v.state); },
@@ -521,6 +532,7 @@ void bind_batch(nb::module_& m) {
                      require(learners.data()[i] < b.batch.players || learners.data()[i] == kEveryone, "unknown seat");
                  std::memcpy(b.controllers.data(), controllers.data(), b.controllers.size());
                  std::memcpy(b.learners.data(), learners.data(), b.learners.size());
+                 b.note_events();
              },
              "controllers"_a, "learners"_a)
         .def("seed", &BatchGames::seed, "seed"_a)
@@ -599,6 +611,7 @@ void bind_batch(nb::module_& m) {
                  take(b.controllers);
                  take(b.learners);
                  take(b.events);
+                 b.note_events();
              },
              "bytes"_a)
         .def_prop_ro("level", [](const BatchGames& b) { return b.kernel.name; })

@@ -11,11 +11,13 @@ inline constexpr const char* kBotNames[kBots] = {"random", "flex_any", "never_fl
 
 /// A uniformly random member of a set that is not empty.
 inline int pick(const ActionSet& set, uint64_t& rng) {
-    const int n[4] = {popcount(set.word[0]), popcount(set.word[1]), popcount(set.word[2]), popcount(set.word[3])};
-    int k = random_below(rng, n[0] + n[1] + n[2] + n[3]);
-    int w = 0;
-    while (k >= n[w]) k -= n[w++];
-    return 64 * w + select_bit(set.word[w], k);
+    // How many are in the words up to and including each; the word is found without a branch, since it can't be foreseen.
+    const int up_to_0 = popcount(set.word[0]), up_to_1 = up_to_0 + popcount(set.word[1]);
+    const int up_to_2 = up_to_1 + popcount(set.word[2]), all = up_to_2 + popcount(set.word[3]);
+    const int k = random_below(rng, all);
+    const int w = (k >= up_to_0) + (k >= up_to_1) + (k >= up_to_2);
+    const int before[4] = {0, up_to_0, up_to_1, up_to_2};
+    return 64 * w + select_bit(set.word[w], k - before[w]);
 }
 
 namespace detail {

@@ -108,56 +108,82 @@ inline constexpr table::Faces kFace{};
 constexpr bool is_wild(int face) { return face >= kColored; }
 constexpr bool is_number(int face) { return face < kColored && kFace[face].symbol < kNumbers; }
 
-/// A multiset of cards in 16 bytes. Lane c holds the 22 faces of color c, the same symbol at the same bit, and at bit
-/// 24 how many copies (0-4) of wild c.
+/// A multiset of cards in 16 bytes. Word w holds the 22 faces of color 2w from bit 0 and of color 2w+1 from bit 22, the
+/// same symbol at the same place of both, and how many copies (0-4) of the wilds 2w and 2w+1 as nibbles from bit 48.
 struct Cards {
-    uint32_t lane[kColors];
+    uint64_t word[2];
 };
 
-constexpr uint32_t kColoredBits = (1u << kSlots) - 1;
-constexpr int kWildShift = 24;
-constexpr uint32_t kWildBits = 7u << kWildShift;
+constexpr uint64_t kColoredBits = (uint64_t(1) << 2 * kSlots) - 1;
+constexpr int kWildShift = 48;
+constexpr uint64_t kWildBits = uint64_t(0x77) << kWildShift;
 
-inline uint32_t lane_unit(int face) { return is_wild(face) ? 1u << kWildShift : 1u << (face % kSlots); }
-inline int lane_of(int face) { return is_wild(face) ? face - kColored : face / kSlots; }
-inline void add(Cards& cards, int face) { cards.lane[lane_of(face)] += lane_unit(face); }
-inline void remove(Cards& cards, int face) { cards.lane[lane_of(face)] -= lane_unit(face); }
-inline int wilds(const Cards& cards, int wild) { return int(cards.lane[wild] >> kWildShift); }
+namespace table {
+
+struct Places {
+    uint64_t unit[kFaces] = {};
+    uint8_t word[kFaces] = {};
+    constexpr Places() {
+        for (int f = 0; f < kFaces; ++f) {
+            const int wild = f - kColored;
+            word[f] = uint8_t(wild < 0 ? f / (2 * kSlots) : wild / 2);
+            unit[f] = uint64_t(1) << (wild < 0 ? f % (2 * kSlots) : kWildShift + 4 * (wild % 2));
+        }
+    }
+};
+
+}  // namespace table
+
+inline constexpr table::Places kPlace{};
+
+constexpr void add(Cards& cards, int face) { cards.word[kPlace.word[face]] += kPlace.unit[face]; }
+constexpr void remove(Cards& cards, int face) { cards.word[kPlace.word[face]] -= kPlace.unit[face]; }
+inline int wilds(const Cards& cards, int wild) { return int(cards.word[wild / 2] >> (kWildShift + 4 * (wild % 2)) & 15); }
 inline int count(const Cards& cards, int face) {
-    return is_wild(face) ? wilds(cards, face - kColored) : int(cards.lane[face / kSlots] >> (face % kSlots) & 1);
+    return is_wild(face) ? wilds(cards, face - kColored) : (cards.word[kPlace.word[face]] & kPlace.unit[face]) != 0;
 }
-inline bool any_wild(const Cards& cards) {
-    return ((cards.lane[0] | cards.lane[1] | cards.lane[2] | cards.lane[3]) & kWildBits) != 0;
+/// The 22 faces of one color as bits.
+inline uint32_t faces_of_color(const Cards& cards, int color) {
+    return uint32_t(cards.word[color / 2] >> (kSlots * (color % 2))) & ((1u << kSlots) - 1);
 }
-inline bool any(const Cards& cards) { return (cards.lane[0] | cards.lane[1] | cards.lane[2] | cards.lane[3]) != 0; }
-inline bool equal(const Cards& a, const Cards& b) {
-    return ((a.lane[0] ^ b.lane[0]) | (a.lane[1] ^ b.lane[1]) | (a.lane[2] ^ b.lane[2]) | (a.lane[3] ^ b.lane[3])) == 0;
+inline bool any(const Cards& cards) { return (cards.word[0] | cards.word[1]) != 0; }
+inline bool any_wild(const Cards& cards) { return ((cards.word[0] | cards.word[1]) & kWildBits) != 0; }
+inline bool equal(const Cards& a, const Cards& b) { return a.word[0] == b.word[0] && a.word[1] == b.word[1]; }
+
+/// The wilds of a hand as a nibble of copies each, and back.
+inline uint16_t wild_nibbles(const Cards& cards) {
+    return uint16_t((cards.word[0] >> kWildShift & 0xFF) | (cards.word[1] >> kWildShift & 0xFF) << 8);
 }
+inline Cards wild_cards(uint16_t nibbles) {
+    return {{uint64_t(nibbles & 0xFF) << kWildShift, uint64_t(nibbles >> 8) << kWildShift}};
+}
+inline int nibble(uint16_t nibbles, int wild) { return nibbles >> (4 * wild) & 15; }
+
+/// a without b, for b a part of a.
+inline Cards minus(const Cards& a, const Cards& b) { return {{a.word[0] - b.word[0], a.word[1] - b.word[1]}}; }
+/// a and b together, for disjoint a and b.
+inline Cards plus(const Cards& a, const Cards& b) { return {{a.word[0] + b.word[0], a.word[1] + b.word[1]}}; }
+/// The colored cards of a that are in b, and those that are not.
+inline Cards shared_colored(const Cards& a, const Cards& b) {
+    return {{a.word[0] & b.word[0] & kColoredBits, a.word[1] & b.word[1] & kColoredBits}};
+}
+inline Cards colored_not_in(const Cards& a, const Cards& b) {
+    return {{a.word[0] & ~b.word[0] & kColoredBits, a.word[1] & ~b.word[1] & kColoredBits}};
+}
+
 inline int total_wilds(const Cards& cards) {
     return wilds(cards, 0) + wilds(cards, 1) + wilds(cards, 2) + wilds(cards, 3);
 }
-
-/// Lane-wise a - b, for b a part of a.
-inline Cards minus(const Cards& a, const Cards& b) {
-    return {{a.lane[0] - b.lane[0], a.lane[1] - b.lane[1], a.lane[2] - b.lane[2], a.lane[3] - b.lane[3]}};
-}
-/// Lane-wise a + b, for disjoint a and b.
-inline Cards plus(const Cards& a, const Cards& b) {
-    return {{a.lane[0] + b.lane[0], a.lane[1] + b.lane[1], a.lane[2] + b.lane[2], a.lane[3] + b.lane[3]}};
-}
-
 inline int count(const Cards& cards) {
-    int n = total_wilds(cards);
-    for (int c = 0; c < kColors; ++c) n += popcount(cards.lane[c] & kColoredBits);
-    return n;
+    return popcount(cards.word[0] & kColoredBits) + popcount(cards.word[1] & kColoredBits) + total_wilds(cards);
 }
 
 /// Write the faces of `cards` in face order, copies side by side; returns how many.
 inline int list(const Cards& cards, uint8_t* faces) {
     int n = 0;
-    for (int c = 0; c < kColors; ++c)
-        for (uint32_t rest = cards.lane[c] & kColoredBits; rest; rest &= rest - 1)
-            faces[n++] = uint8_t(c * kSlots + lowest_bit(rest));
+    for (int w = 0; w < 2; ++w)
+        for (uint64_t rest = cards.word[w] & kColoredBits; rest; rest &= rest - 1)
+            faces[n++] = uint8_t(w * 2 * kSlots + lowest_bit(rest));
     for (int w = 0; w < kWilds; ++w)
         for (int k = wilds(cards, w); k > 0; --k) faces[n++] = uint8_t(kColored + w);
     return n;
@@ -166,11 +192,11 @@ inline int list(const Cards& cards, uint8_t* faces) {
 namespace table {
 
 struct Points {
-    uint32_t bit[5] = {};  // the faces of one color whose points have this binary digit
+    uint64_t bit[5] = {};  // the faces of a word whose points have this binary digit
     constexpr Points() {
-        for (int slot = 0; slot < kSlots; ++slot)
+        for (int slot = 0; slot < 2 * kSlots; ++slot)
             for (int b = 0; b < 5; ++b)
-                if (kFace[slot].points >> b & 1) bit[b] |= 1u << slot;
+                if (kFace[slot].points >> b & 1) bit[b] |= uint64_t(1) << slot;
     }
 };
 
@@ -180,14 +206,15 @@ struct Points {
 inline int points(const Cards& cards) {
     constexpr table::Points digits{};
     int sum = table::kWildPoints * total_wilds(cards);
-    for (int c = 0; c < kColors; ++c)
-        for (int b = 0; b < 5; ++b) sum += popcount(cards.lane[c] & digits.bit[b]) << b;
+    for (int b = 0; b < 5; ++b)
+        sum += (popcount(cards.word[0] & digits.bit[b]) + popcount(cards.word[1] & digits.bit[b])) << b;
     return sum;
 }
 
-inline Cards official_deck() {
+constexpr Cards official_deck() {
     Cards deck{};
-    for (int f = 0; f < kFaces; ++f) deck.lane[lane_of(f)] += lane_unit(f) * kFace[f].count;
+    for (int f = 0; f < kFaces; ++f)
+        for (int k = 0; k < kFace[f].count; ++k) add(deck, f);
     return deck;
 }
 

@@ -8,16 +8,10 @@ UNO_FLEX_BEGIN
 namespace checks {
 
 inline bool valid_cards(const Cards& cards) {
-    for (int c = 0; c < kColors; ++c)
-        if (cards.lane[c] & ~(kColoredBits | kWildBits)) return false;
+    for (const uint64_t word : cards.word)
+        if (word & ~(kColoredBits | kWildBits)) return false;
     for (int w = 0; w < kWilds; ++w)
         if (wilds(cards, w) > kFace[kColored + w].count) return false;
-    return true;
-}
-
-inline bool part_of(const Cards& a, const Cards& b) {
-    for (int c = 0; c < kColors; ++c)
-        if ((a.lane[c] & ~b.lane[c] & kColoredBits) || wilds(a, c) > wilds(b, c)) return false;
     return true;
 }
 
@@ -38,7 +32,7 @@ inline const char* table_fields(const State& s) {
         if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
     if (s.rounds && !has(s, kMatch)) return "rounds outside a match";
     for (int p = 0; p < s.players; ++p)
-        if (s.score[p] > kMaxTargetScore + 2000) return "score out of range";
+        if (s.score[p] >= s.target_score && !(is_over(s) && s.winner == p)) return "the match is over, but goes on";
     return nullptr;
 }
 
@@ -66,10 +60,6 @@ inline const char* cards_conserved(const State& s) {
 inline const char* phase_fields(const State& s) {
     const bool over = is_over(s);
     if (over ? s.mover != kNone : !seat(s, s.mover)) return "mover must be a seat, or none at the end";
-    if ((s.phase == Phase::drawn) != (s.drawn != kNone)) return "a drawn card belongs to phase drawn";
-    if (s.drawn != kNone && (s.drawn >= kFaces || count(s.hand[s.mover], s.drawn) == 0))
-        return "the drawn card is not in the mover's hand";
-    if (s.drawn != kNone && !any(legal_plays(s, only(s.drawn)))) return "the drawn card can't be played";
     if (s.actor != kNone && !seat(s, s.actor)) return "actor must be a seat";
     if (s.empty_draws > s.players || (s.empty_draws == s.players && !over)) return "too many empty draws";
     if (over != (s.winner != kNone || s.empty_draws == s.players)) return "a finished round has a winner or no cards left";
@@ -84,13 +74,28 @@ inline const char* phase_fields(const State& s) {
     return nullptr;
 }
 
+/// A card just drawn is known to nobody else and no older than the last reshuffle.
+inline const char* drawn_card(const State& s) {
+    if ((s.phase == Phase::drawn) != (s.drawn != kNone)) return "a drawn card belongs to phase drawn";
+    if (s.drawn == kNone) return nullptr;
+    if (s.drawn >= kFaces || count(s.hand[s.mover], s.drawn) == 0) return "the drawn card is not in the mover's hand";
+    if (!any(legal_plays(s, only(s.drawn)))) return "the drawn card can't be played";
+    const int copies = count(s.hand[s.mover], s.drawn), wild = s.drawn - kColored;
+    for (int v = 0; v < s.players; ++v) {
+        const int known = is_wild(s.drawn) ? nibble(s.known_wilds[v][s.mover], wild) : count(s.known[v], s.drawn);
+        if (known >= copies) return "a card just drawn is known";
+    }
+    const bool fresh = is_wild(s.drawn) ? nibble(s.old_wilds[s.mover], wild) < copies : count(s.fresh, s.drawn) > 0;
+    return has(s, kReshuffled) && !fresh ? "a card just drawn is older than the last reshuffle" : nullptr;
+}
+
 /// Who decides on what, and whether the rules know that decision.
 inline const char* decision(const State& s) {
     const Effect top = kFace[s.top].regular.effect;
     const bool stacked = has(s, kStacking) && top == Effect::next_draws;
     const bool after_uno = s.phase == Phase::uno || s.phase == Phase::catch_;
     if (s.owed && !(stacked && (s.phase == Phase::stack || after_uno))) return "a sum is owed, but nothing was stacked";
-    if (s.owed > 16 || s.owed & 1) return "the sum owed is impossible";
+    if (s.owed & 1) return "the sum owed is impossible";
     if (has(s, kFlexChallenge) && s.phase != Phase::challenge) return "a flex challenge outside phase challenge";
     switch (s.phase) {
         case Phase::stack:
@@ -124,19 +129,18 @@ inline const char* knowledge(const State& s) {
         if (!valid_cards(s.known[v])) return "unknown card among the known ones";
         if (any(s.known[v]) != bool(s.knowers >> v & 1)) return "knowers and known cards disagree";
         if (!seat(s, v) && any(s.known[v])) return "an empty seat knows cards";
-        uint32_t others[kColors] = {};
-        int known_wilds[kWilds] = {};
-        for (int o = 0; o < kMaxPlayers; ++o)
+        Cards others{};
+        uint16_t known_wilds = 0;
+        for (int o = 0; o < kMaxPlayers; ++o) {
             for (int w = 0; w < kWilds; ++w) {
                 const int n = nibble(s.known_wilds[v][o], w);
                 if (n > wilds(s.hand[o], w) || (n && o == v)) return "a known wild is not there";
-                known_wilds[w] += n;
-                if (o != v) others[w] |= s.hand[o].lane[w];
             }
-        for (int c = 0; c < kColors; ++c) {
-            if (s.known[v].lane[c] & kColoredBits & ~others[c]) return "a known card is in no other hand";
-            if (wilds(s.known[v], c) != known_wilds[c]) return "known wilds do not add up";
+            known_wilds = uint16_t(known_wilds + s.known_wilds[v][o]);
+            if (o != v) others = plus(others, shared_colored(s.hand[o], s.hand[o]));
         }
+        if (any(colored_not_in(s.known[v], others))) return "a known card is in no other hand";
+        if (wild_nibbles(s.known[v]) != known_wilds) return "known wilds do not add up";
     }
     return nullptr;
 }
@@ -153,17 +157,17 @@ inline const char* ages(const State& s) {
     }
     for (int p = 0; p < kMaxPlayers; ++p) {
         int old = 0;
-        for (int c = 0; c < kColors; ++c) {
-            const uint32_t fresh = left.lane[c] & s.hand[p].lane[c] & kColoredBits;
-            if (has(s, kReshuffled)) old += popcount(s.hand[p].lane[c] & kColoredBits & ~fresh);
-            left.lane[c] &= ~fresh;
-            const int copies = nibble(s.old_wilds[p], c), fresh_copies = wilds(s.hand[p], c) - copies;
-            if (copies > wilds(s.hand[p], c)) return "more old wilds than wilds";
+        Cards fresh = shared_colored(left, s.hand[p]);
+        if (has(s, kReshuffled)) old = count(colored_not_in(s.hand[p], fresh));
+        for (int w = 0; w < kWilds; ++w) {
+            const int copies = nibble(s.old_wilds[p], w), fresh_copies = wilds(s.hand[p], w) - copies;
+            if (fresh_copies < 0) return "more old wilds than wilds";
             old += copies;
             if (!has(s, kReshuffled)) continue;
-            if (wilds(left, c) < fresh_copies) return "more fresh wilds than the last reshuffle had";
-            left.lane[c] -= uint32_t(fresh_copies) << kWildShift;
+            if (wilds(left, w) < fresh_copies) return "more fresh wilds than the last reshuffle had";
+            for (int k = 0; k < fresh_copies; ++k) add(fresh, kColored + w);
         }
+        left = minus(left, fresh);
         if (old != s.old[p]) return "the number of old cards is wrong";
     }
     return any(left) ? "cards of the last reshuffle are missing" : nullptr;
@@ -177,6 +181,7 @@ inline const char* check(const State& s) {
     if (const char* why = checks::table_fields(s)) return why;
     if (const char* why = checks::cards_conserved(s)) return why;
     if (const char* why = checks::phase_fields(s)) return why;
+    if (const char* why = checks::drawn_card(s)) return why;
     if (const char* why = checks::decision(s)) return why;
     if (const char* why = checks::knowledge(s)) return why;
     if (const char* why = checks::ages(s)) return why;

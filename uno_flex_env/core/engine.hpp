@@ -122,32 +122,39 @@ inline int draw_cards(State& s, int player, int n, Tape* tape) {
 
 namespace table {
 
+constexpr int kSides = kSymbols + 1;  // top symbols, and one more for a wild, which shows none
+
 struct Matches {
-    /// Flex sides of a color that match, bits as the upper half of a lane: by their color [active color][lane] ...
-    uint16_t flex_color[kColors][kColors] = {};
-    /// ... and by their symbol [top symbol, kSymbols for a wild]; under `flex_action_match` = "color" numbers only.
-    uint16_t flex_symbol[2][kSymbols + 1] = {};
-    /// Regular sides that match the top symbol, in any lane.
-    uint32_t symbol[kSymbols + 1] = {};
-    /// Plays of wilds, as bits from kWildRegular on and, for flex sides, from kAllDrawFlex on for each number of players.
+    /// Cards whose regular, and whose flex side matches [active color][top symbol]; the latter also under
+    /// `flex_action_match` = "color".
+    Cards regular[kColors][kSides] = {};
+    Cards flex[2][kColors][kSides] = {};
+    /// Which of two wilds are held, from their nibbles.
+    uint8_t held[0x78] = {};
+    /// Plays of the wilds held (bits), as actions from kWildRegular on, and their flex sides for each number of players
+    /// as actions from kAllDrawFlex on.
     uint16_t wild[1 << kWilds] = {};
     uint64_t wild_flex[1 << kWilds][kMaxPlayers + 1] = {};
 
     constexpr Matches() {
         for (int f = 0; f < kColored; ++f)
-            if (kFace[f].has_flex) flex_color[kFace[f].flex_color][kFace[f].color] |= uint16_t(1 << kFace[f].symbol);
-        for (int s = 0; s < kSymbols; ++s) {
-            symbol[s] = 1u << s | 1u << (s + kSymbols);
-            flex_symbol[0][s] = uint16_t(1 << s);
-            flex_symbol[1][s] = uint16_t(s < kNumbers ? 1 << s : 0);
-        }
-        for (int held = 0; held < 1 << kWilds; ++held) {
+            for (int c = 0; c < kColors; ++c)
+                for (int top = 0; top < kSides; ++top) {
+                    const Face& face = kFace[f];
+                    const bool same_symbol = face.symbol == top, number = face.symbol < kNumbers;
+                    if (face.color == c || same_symbol) add(regular[c][top], f);
+                    if (!face.has_flex) continue;
+                    if (face.flex_color == c || same_symbol) add(flex[0][c][top], f);
+                    if (face.flex_color == c || (same_symbol && number)) add(flex[1][c][top], f);
+                }
+        for (int n = 0; n < 0x78; ++n) held[n] = uint8_t(((n & 7) != 0) | ((n >> 4) != 0) << 1);
+        for (int set = 0; set < 1 << kWilds; ++set) {
             for (int a = kWildRegular; a < kAllDrawFlex; ++a)
-                if (held >> (kAction[a].face - kColored) & 1) wild[held] |= uint16_t(1 << (a - kWildRegular));
+                if (set >> (kAction[a].face - kColored) & 1) wild[set] |= uint16_t(1 << (a - kWildRegular));
             for (int n = 0; n <= kMaxPlayers; ++n)
                 for (int a = kAllDrawFlex; a < kVerbs; ++a)
-                    if ((held >> (kAction[a].face - kColored) & 1) && kAction[a].offset < n)
-                        wild_flex[held][n] |= uint64_t(1) << (a - kAllDrawFlex);
+                    if ((set >> (kAction[a].face - kColored) & 1) && kAction[a].offset < n)
+                        wild_flex[set][n] |= uint64_t(1) << (a - kAllDrawFlex);
         }
     }
 };
@@ -161,45 +168,37 @@ static_assert(kFace[kColored + kDrawFour].regular.effect == Effect::bluff);
 
 /// Whether the player holds, besides the Draw Four being played, a card of this color or another wild (rules 7).
 /// `others` is the hand without that Draw Four.
-inline bool is_guilty(const Cards& others, int color) {
-    return (others.lane[color] & kColoredBits) != 0 || any_wild(others);
+inline bool is_guilty(const Cards& others, int color) { return faces_of_color(others, color) != 0 || any_wild(others); }
+
+/// Which wilds a hand holds, bit w for wild w.
+inline int wilds_held(const Cards& cards) {
+    return kMatches.held[cards.word[0] >> kWildShift & 0x77] | kMatches.held[cards.word[1] >> kWildShift & 0x77] << 2;
 }
 
-/// Lay groups of plays side by side in the order of the action space: regular sides of each color, flex sides, wilds.
-inline ActionSet lay_out(const uint64_t regular[kColors], uint64_t flex, uint64_t wild, uint64_t wild_flex) {
+/// Lay groups of plays side by side in the order of the action space: regular sides, flex sides, wilds.
+inline ActionSet lay_out(const Cards& regular, const Cards& flex, uint64_t wild, uint64_t wild_flex) {
     static_assert(kColoredFlex == 88 && kWildRegular == 132 && kAllDrawFlex == 148 && kVerbs == 208);
-    ActionSet set;
-    set.word[0] = regular[0] | regular[1] << 22 | regular[2] << 44;
-    set.word[1] = regular[2] >> 20 | regular[3] << 2 | flex << 24;
-    set.word[2] = flex >> 40 | wild << 4 | wild_flex << 20;
-    set.word[3] = wild_flex >> 44;
-    return set;
+    const uint64_t low = regular.word[0] & kColoredBits, high = regular.word[1] & kColoredBits;
+    const uint64_t sides = flex_sides(flex);
+    return {{low | high << 44, high >> 20 | sides << 24, sides >> 40 | wild << 4 | wild_flex << 20, wild_flex >> 44}};
 }
 
 /// Plays of `cards` that are legal for the mover now (rules 4). `cards` is the hand or, of it, the card just drawn.
 inline ActionSet legal_plays(const State& s, const Cards& cards) {
-    const bool power = s.green >> s.mover & 1;
     const int symbol = is_wild(s.top) ? kSymbols : kFace[s.top].symbol;
-
-    // Regular sides: the lane of the active color, and the top symbol in every lane.
-    uint64_t regular[kColors], flex = 0;
-    for (int c = 0; c < kColors; ++c)
-        regular[c] = cards.lane[c] & (c == s.color ? kColoredBits : kMatches.symbol[symbol]);
-    if (power) {
-        const uint16_t* color = kMatches.flex_color[s.color];
-        const uint16_t same = kMatches.flex_symbol[has(s, kFlexActionMatchesColorOnly)][symbol];
-        for (int c = 0; c < kColors; ++c)
-            flex |= uint64_t((cards.lane[c] & kColoredBits) >> kSymbols & (color[c] | same)) << (c * kSymbols);
-    }
-    int held = 0;
-    for (int w = 0; w < kWilds; ++w) held |= (cards.lane[w] >> kWildShift != 0) << w;
-    const uint64_t wild_flex = power ? kMatches.wild_flex[held][s.players] : 0;
-    if ((s.switches & kStrictDrawFour) && (held >> kDrawFour & 1)) {
+    const uint64_t power = uint64_t(0) - (s.green >> s.mover & 1);  // all ones if the Power is green
+    const Cards& regular = kMatches.regular[s.color][symbol];
+    const Cards& flex = kMatches.flex[has(s, kFlexActionMatchesColorOnly)][s.color][symbol];
+    const int held = wilds_held(cards);
+    int held_regular = held;
+    if (has(s, kStrictDrawFour) && (held >> kDrawFour & 1)) {
         Cards others = s.hand[s.mover];
         remove(others, kColored + kDrawFour);
-        if (is_guilty(others, s.color)) held &= ~(1 << kDrawFour);
+        if (is_guilty(others, s.color)) held_regular &= ~(1 << kDrawFour);
     }
-    return lay_out(regular, flex, kMatches.wild[held], wild_flex);
+    return lay_out({{cards.word[0] & regular.word[0], cards.word[1] & regular.word[1]}},
+                   {{cards.word[0] & flex.word[0] & power, cards.word[1] & flex.word[1] & power}},
+                   kMatches.wild[held_regular], kMatches.wild_flex[held][s.players] & power);
 }
 
 inline void allow(ActionSet& set, Verb verb) {
@@ -215,9 +214,17 @@ inline Cards only(int face) {
 
 /// Regular sides of Draw Two, classic or Flex: what answers a Draw Two under `stacking` (rules 9).
 inline ActionSet legal_answers(const State& s) {
-    uint64_t regular[kColors];
-    for (int c = 0; c < kColors; ++c) regular[c] = s.hand[s.mover].lane[c] & kMatches.symbol[kFace[s.top].symbol];
-    return lay_out(regular, 0, 0, 0);
+    const int symbol = kFace[s.top].symbol;
+    Cards same{};
+    for (int f = 0; f < kColored; ++f)
+        if (kFace[f].symbol == symbol && count(s.hand[s.mover], f)) add(same, f);
+    return lay_out(same, Cards{}, 0, 0);
+}
+
+/// What is legal with a drawn card that allows these plays: one of them or, unless it is forced, keeping it (rules 3).
+inline ActionSet legal_once_drawn(const State& s, ActionSet plays) {
+    if (!has(s, kMustPlayDrawnCard)) allow(plays, Verb::keep);
+    return plays;
 }
 
 /// Every legal action in the present phase (rules 10). The only code that decides legality.
@@ -228,10 +235,7 @@ inline ActionSet legal_actions(const State& s) {
             set = legal_plays(s, s.hand[s.mover]);
             allow(set, Verb::draw);
             break;
-        case Phase::drawn:
-            set = legal_plays(s, only(s.drawn));
-            if (!has(s, kMustPlayDrawnCard)) allow(set, Verb::keep);
-            break;
+        case Phase::drawn: return legal_once_drawn(s, legal_plays(s, only(s.drawn)));
         case Phase::challenge:
             allow(set, Verb::accept);
             allow(set, Verb::challenge);
@@ -311,7 +315,7 @@ inline void end_turn(State& s) {
 inline void forget_known(State& s, int player, int face) {
     for (int v = 0; v < s.players; ++v) {
         if (!is_wild(face)) {
-            s.known[v].lane[lane_of(face)] &= ~lane_unit(face);
+            s.known[v].word[kPlace.word[face]] &= ~kPlace.unit[face];
         } else if (nibble(s.known_wilds[v][player], face - kColored) > 0) {
             s.known_wilds[v][player] = uint16_t(s.known_wilds[v][player] - (1 << (4 * (face - kColored))));
             remove(s.known[v], face);
@@ -453,11 +457,10 @@ constexpr int kCaught = 2;         // what not saying UNO costs (rules 8)
 /// The mover sees the whole hand of the actor and knows those cards from now on (rules 7).
 inline void reveal(State& s, int viewer, int owner) {
     Cards& known = s.known[viewer];
-    for (int c = 0; c < kColors; ++c) {
-        const int more = wilds(s.hand[owner], c) - nibble(s.known_wilds[viewer][owner], c);
-        known.lane[c] = (known.lane[c] | (s.hand[owner].lane[c] & kColoredBits)) + (uint32_t(more) << kWildShift);
-    }
-    s.known_wilds[viewer][owner] = wild_nibbles(s.hand[owner]);
+    const Cards& hand = s.hand[owner];
+    known = minus(known, wild_cards(s.known_wilds[viewer][owner]));
+    known = plus(plus(known, colored_not_in(hand, known)), wild_cards(wild_nibbles(hand)));
+    s.known_wilds[viewer][owner] = wild_nibbles(hand);
     if (any(known)) s.knowers |= uint8_t(1 << viewer);
 }
 
@@ -484,20 +487,22 @@ inline void answer_draw_four(State& s, bool challenged, Tape* tape) {
 
 /// Draw by choice or for want of a card (rules 3).
 inline void draw(State& s, Tape* tape) {
-    int face;
     bool none = true;
     do {
-        face = draw_card(s, s.mover, tape);
+        const int face = draw_card(s, s.mover, tape);
         if (face == kNone) break;
         none = false;
-        if (any(legal_plays(s, only(face)))) {
+        const ActionSet plays = legal_plays(s, only(face));
+        if (any(plays)) {
             s.phase = Phase::drawn;
             s.drawn = uint8_t(face);
+            s.legal = legal_once_drawn(s, plays);
             return;
         }
     } while (has(s, kDrawUntilPlayable));
     if (none) ++s.empty_draws;
     end_turn(s);
+    s.legal = legal_actions(s);
 }
 
 /// Draw the sum owed and lose the turn (rules 9, `stacking`).
@@ -521,7 +526,10 @@ inline void apply(State& s, int action, Tape* tape = nullptr) {
     ++s.ply;
     switch (a.verb) {
         case Verb::play: play_card(s, a, tape); break;
-        case Verb::draw: s.phase == Phase::stack ? draw_owed(s, tape) : draw(s, tape); break;
+        case Verb::draw:
+            if (s.phase != Phase::stack) return draw(s, tape);
+            draw_owed(s, tape);
+            break;
         case Verb::keep:
             s.drawn = kNone;
             end_turn(s);

@@ -19,13 +19,9 @@ inline State hide(const State& s, int viewer) {
     view.knowers = 0;
     for (int p = 0; p < s.players; ++p) {
         if (p != viewer) {
-            for (int c = 0; c < kColors; ++c) {
-                const uint32_t copies = uint32_t(nibble(s.known_wilds[viewer][p], c));
-                view.hand[p].lane[c] = (s.hand[p].lane[c] & s.known[viewer].lane[c] & kColoredBits) | copies << kWildShift;
-                // That p has seen the viewer's hand, the viewer knows; what else p has seen, not.
-                const uint32_t seen = uint32_t(nibble(s.known_wilds[p][viewer], c));
-                view.known[p].lane[c] = (s.known[p].lane[c] & s.hand[viewer].lane[c] & kColoredBits) | seen << kWildShift;
-            }
+            view.hand[p] = plus(shared_colored(s.hand[p], s.known[viewer]), wild_cards(s.known_wilds[viewer][p]));
+            // That p has seen the viewer's hand, the viewer knows; what else p has seen, not.
+            view.known[p] = plus(shared_colored(s.known[p], s.hand[viewer]), wild_cards(s.known_wilds[p][viewer]));
             for (int o = 0; o < s.players; ++o)
                 if (o != viewer) view.known_wilds[p][o] = 0;
             view.old_wilds[p] = 0;
@@ -72,33 +68,27 @@ inline Hidden without_ages(const State& view, int viewer) {
 
 /// Sort the hidden cards by age. False if a known wild may be of either age: then the ages are of no use here.
 inline bool with_ages(const State& view, int viewer, Hidden& hidden) {
-    Cards fresh = view.fresh, old{};
     const Cards& own = view.hand[viewer];
-    for (int c = 0; c < kColors; ++c) {
-        const int own_old = nibble(view.old_wilds[viewer], c);
-        const int all_old = wilds(view.deck, c) - wilds(view.discard, c) - wilds(fresh, c);
-        const uint32_t in_hands = view.deck.lane[c] & ~view.discard.lane[c] & ~fresh.lane[c] & ~own.lane[c] & kColoredBits;
-        old.lane[c] = in_hands | uint32_t(all_old - own_old) << kWildShift;
-        fresh.lane[c] = (fresh.lane[c] & ~(own.lane[c] & kColoredBits)) -
-                        (uint32_t(wilds(own, c) - own_old) << kWildShift);
-    }
-    const Cards hidden_old = old, hidden_fresh = fresh;
+    const Cards own_old = wild_cards(view.old_wilds[viewer]), own_wilds = wild_cards(wild_nibbles(own));
+    Cards old = minus(minus(minus(view.deck, view.discard), view.fresh), own_old);
+    old = minus(old, shared_colored(old, own));
+    Cards fresh = minus(minus(view.fresh, shared_colored(view.fresh, own)), minus(own_wilds, own_old));
+    const Cards all_old = old, all_fresh = fresh;
     for (int p = 0; p < view.players; ++p) {
         if (p == viewer) continue;
-        int known_old = 0;
-        for (int c = 0; c < kColors; ++c) {
-            const uint32_t known = view.hand[p].lane[c] & kColoredBits;
-            const int copies = wilds(view.hand[p], c);
-            const int old_copies =
-                old_among_known(view.players, copies, wilds(hidden_old, c), wilds(hidden_fresh, c));
-            if (old_copies < 0) return false;
-            known_old += popcount(known & hidden_old.lane[c]) + old_copies;
-            hidden.known_old_wilds[p] = uint16_t(hidden.known_old_wilds[p] | old_copies << (4 * c));
-            old.lane[c] = (old.lane[c] & ~known) - (uint32_t(old_copies) << kWildShift);
-            fresh.lane[c] = (fresh.lane[c] & ~known) - (uint32_t(copies - old_copies) << kWildShift);
+        const Cards& known = view.hand[p];
+        uint16_t known_old = 0;
+        for (int w = 0; w < kWilds; ++w) {
+            const int n = old_among_known(view.players, wilds(known, w), wilds(all_old, w), wilds(all_fresh, w));
+            if (n < 0) return false;
+            known_old = uint16_t(known_old | n << (4 * w));
         }
-        hidden.old_needed[p] = view.old[p] - known_old;
-        hidden.fresh_needed[p] = view.size[p] - count(view.hand[p]) - hidden.old_needed[p];
+        const Cards known_old_cards = plus(shared_colored(known, all_old), wild_cards(known_old));
+        old = minus(old, known_old_cards);
+        fresh = minus(fresh, minus(known, known_old_cards));
+        hidden.known_old_wilds[p] = known_old;
+        hidden.old_needed[p] = view.old[p] - count(known_old_cards);
+        hidden.fresh_needed[p] = view.size[p] - count(known) - hidden.old_needed[p];
     }
     hidden.old = old;
     hidden.fresh = fresh;

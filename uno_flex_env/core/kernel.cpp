@@ -8,14 +8,12 @@ using namespace uno_flex;
 void reset(const Batch& b, int begin, int end, const uint8_t* which) {
     for (int g = begin; g < end; ++g) {
         if (which && !which[g]) continue;
-        for (int p = 0; p < b.players; ++p) b.rewards[size_t(g) * b.players + p] = 0.0f;
-        b.terminated[g] = b.truncated[g] = 0;
+        clear_results(b, g);
         begin_episode(b, g);
         // A game that the bots end before anybody else has decided is dealt again: there was no episode to see.
         settle(b, g);
         while (b.terminated[g] || b.truncated[g]) {
-            b.terminated[g] = b.truncated[g] = 0;
-            for (int p = 0; p < b.players; ++p) b.rewards[size_t(g) * b.players + p] = 0.0f;
+            clear_results(b, g);
             if (state_of(b, g).mover != kNone) break;
             ++b.slots[g].episode;
             begin_episode(b, g);

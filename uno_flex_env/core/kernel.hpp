@@ -15,6 +15,7 @@ struct Slot {
     uint64_t bot_rng;   // for the bots and for random actions
     uint32_t episode;   // which one is being played
     uint32_t decisions; // taken in it by the learner
+    uint64_t paid;      // 1: the row of rewards is not all zero
 };
 
 /// A public event: who did what, and how many cards were drawn in it.
@@ -34,6 +35,7 @@ struct Batch {
     bool match, deal_again;      // deal again when a game ends, or leave it lying
     uint8_t reward;
     uint32_t max_decisions;      // 0: no limit
+    bool eventful;               // there are bots or a limit: look after every action, not only at the end of a round
     int history;
     // What a step reads and writes, one row a game.
     const int32_t* actions;      // negative: leave this game alone

@@ -88,11 +88,21 @@ struct Thermometers {
 };
 
 struct FlexFaces {
-    /// Which flex sides of regular color c show color f, as the upper half of a lane; numbers only.
-    uint16_t shows[kColors][kColors] = {};
+    /// Flex sides, as in flex_sides(), that show a color `distance` - 3 places after their regular color.
+    uint64_t at_distance[2 * kColors - 1] = {};
     constexpr FlexFaces() {
         for (int f = 0; f < kColored; ++f)
-            if (kFace[f].has_flex) shows[kFace[f].color][kFace[f].flex_color] |= uint16_t(1 << kFace[f].symbol);
+            if (kFace[f].has_flex)
+                at_distance[kFace[f].flex_color - kFace[f].color + kColors - 1] |= uint64_t(1) << (kFace[f].color * kSymbols + kFace[f].symbol);
+    }
+};
+
+struct WildThermometers {
+    /// Copies of two wilds as nibbles to four bits each.
+    uint8_t bits[256] = {};
+    constexpr WildThermometers() {
+        for (int n = 0; n < 256; ++n)
+            if ((n & 15) <= 4 && n >> 4 <= 4) bits[n] = uint8_t(((1 << (n & 15)) - 1) | ((1 << (n >> 4)) - 1) << 4);
     }
 };
 
@@ -100,6 +110,7 @@ struct FlexFaces {
 
 inline constexpr table::Thermometers kThermometer{};
 inline constexpr table::FlexFaces kFlexFaces{};
+inline constexpr table::WildThermometers kWildThermometer{};
 
 /// The words of an observation while they are being set. Every place is a constant, so each call is a few instructions.
 struct Features {
@@ -116,19 +127,19 @@ inline void put(Features& f, uint64_t bits) {
 
 template <int at>
 inline void put_cards(Features& f, const Cards& cards) {
-    put<at, 44>(f, (cards.lane[0] & kColoredBits) | uint64_t(cards.lane[1] & kColoredBits) << kSlots);
-    put<at + 44, 44>(f, (cards.lane[2] & kColoredBits) | uint64_t(cards.lane[3] & kColoredBits) << kSlots);
-    uint64_t thermometers = 0;
-    for (int w = 0; w < kWilds; ++w) thermometers |= uint64_t((1 << wilds(cards, w)) - 1) << (4 * w);
-    put<at + kColored, 4 * kWilds>(f, thermometers);
+    put<at, 44>(f, cards.word[0] & kColoredBits);
+    put<at + 44, 44>(f, cards.word[1] & kColoredBits);
+    const uint64_t copies = wild_nibbles(cards);
+    put<at + kColored, 16>(f, kWildThermometer.bits[copies & 255] | uint64_t(kWildThermometer.bits[copies >> 8]) << 8);
 }
 
 inline void put_flex_faces(Features& f, const Cards& hand) {
+    const uint64_t sides = flex_sides(hand);
     uint64_t faces = 0;
-    for (int c = 0; c < kColors; ++c) {
-        const uint32_t flex = (hand.lane[c] & kColoredBits) >> kSymbols;
-        for (int shown = 0; shown < kColors; ++shown)
-            faces |= uint64_t(flex & kFlexFaces.shows[c][shown]) << (kSymbols * shown);
+    for (int d = 0; d < 2 * kColors - 1; ++d) {
+        const uint64_t moving = sides & kFlexFaces.at_distance[d];
+        const int places = (d - (kColors - 1)) * kSymbols;
+        faces |= places < 0 ? moving >> -places : moving << places;
     }
     put<layout::kFlexFaces, kColors * kSymbols>(f, faces);
 }
@@ -161,7 +172,7 @@ inline void put_known(Features& f, const State& s, int viewer) {
         const int owner = viewer + k < s.players ? viewer + k : viewer + k - s.players;
         uint64_t has_kind = uint64_t(s.known_wilds[viewer][owner] != 0) << kColors;
         for (int c = 0; c < kColors; ++c)
-            has_kind |= uint64_t((s.known[viewer].lane[c] & s.hand[owner].lane[c] & kColoredBits) != 0) << c;
+            has_kind |= uint64_t(faces_of_color(shared_colored(s.known[viewer], s.hand[owner]), c) != 0) << c;
         owners |= has_kind << (kKnownFeatures * (k - 1));
     }
     put<layout::kKnownOwners, (kMaxPlayers - 1) * kKnownFeatures>(f, owners);
@@ -210,7 +221,7 @@ inline Features observe(const State& s, int viewer) {
         put<kActor, kMaxPlayers>(f, uint64_t(1) << offset_of(s, viewer, s.actor));
         if (s.phase == Phase::challenge) put<kPriorColor, kColors>(f, uint64_t(1) << s.prior_color);
     }
-    put<kOwed, kOwedFeatures>(f, (uint64_t(1) << (s.owed / 2)) - 1);
+    put<kOwed, kOwedFeatures>(f, s.owed < 16 ? (1u << s.owed / 2) - 1 : 0xFF);
     put<kPile, kPileFeatures>(f, kThermometer.pile[s.pile_size]);
     put<kEmptyDraws, kMaxPlayers - 1>(f, ((uint64_t(1) << s.empty_draws) - 1) & 0x7F);
     put<kPlayers, kMaxPlayers - 1>(f, uint64_t(1) << (s.players - kMinPlayers));
@@ -228,9 +239,7 @@ inline void encode(const State& s, int viewer, uint8_t* row) {
 /// Write a set of actions as 216 bytes.
 inline void write_mask(const ActionSet& set, uint8_t* row) {
     for (int i = 0; i < 3; ++i) expand_bits(set.word[i], row + 64 * i);
-    uint8_t last[64];
-    expand_bits(set.word[3], last);
-    std::memcpy(row + 192, last, kActions - 192);
+    expand_24_bits(uint32_t(set.word[3]), row + 192);
 }
 
 UNO_FLEX_END

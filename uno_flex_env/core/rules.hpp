@@ -39,8 +39,8 @@ inline const char* refuse(const Rules& rules, int players) {
     if (rules.hand_size < 1) return "hand_size must be at least 1";
     if (players * rules.hand_size > kMaxDealt) return "players x hand_size must be at most 63";
     int cards = 0, numbers = 0;
-    for (int c = 0; c < kColors; ++c)
-        if (rules.deck.lane[c] & ~(kColoredBits | kWildBits)) return "the deck has cards that do not exist";
+    for (const uint64_t word : rules.deck.word)
+        if (word & ~(kColoredBits | kWildBits)) return "the deck has cards that do not exist";
     for (int f = 0; f < kFaces; ++f) {
         const int n = count(rules.deck, f);
         if (n > kFace[f].count) return "the deck has more of a card than the official one";

@@ -102,8 +102,8 @@ inline constexpr FieldInfo kStateFields[] = {
     UNO_FLEX_FIELD(knowers, 1, 1),
     UNO_FLEX_FIELD(flags, 1, 1),
     UNO_FLEX_FIELD(empty_draws, 1, 1),
-    UNO_FLEX_FIELD(hand, 4, 4),
-    UNO_FLEX_FIELD(discard, 4, 1),
+    UNO_FLEX_FIELD(hand, 8, 2),
+    UNO_FLEX_FIELD(discard, 8, 1),
     UNO_FLEX_FIELD(discard_size, 1, 1),
     UNO_FLEX_FIELD(dealer, 1, 1),
     UNO_FLEX_FIELD(turn, 1, 1),
@@ -122,9 +122,9 @@ inline constexpr FieldInfo kStateFields[] = {
     UNO_FLEX_FIELD(reserved_word, 8, 1),
     UNO_FLEX_FIELD(pile, 1, 1),
     UNO_FLEX_FIELD(old, 1, 1),
-    UNO_FLEX_FIELD(fresh, 4, 1),
-    UNO_FLEX_FIELD(deck, 4, 1),
-    UNO_FLEX_FIELD(known, 4, 4),
+    UNO_FLEX_FIELD(fresh, 8, 1),
+    UNO_FLEX_FIELD(deck, 8, 1),
+    UNO_FLEX_FIELD(known, 8, 2),
     UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
     UNO_FLEX_FIELD(old_wilds, 2, 1),
     UNO_FLEX_FIELD(reserved_end, 8, 1),
@@ -145,10 +145,5 @@ inline int seat_after(const State& s, int seat, int steps) {
 }
 /// How many seats clockwise `seat` sits from `from`.
 inline int offset_of(const State& s, int from, int seat) { return seat >= from ? seat - from : seat + s.players - from; }
-
-inline int nibble(uint16_t nibbles, int wild) { return nibbles >> (4 * wild) & 15; }
-inline uint16_t wild_nibbles(const Cards& cards) {
-    return uint16_t(wilds(cards, 0) | wilds(cards, 1) << 4 | wilds(cards, 2) << 8 | wilds(cards, 3) << 12);
-}
 
 UNO_FLEX_END

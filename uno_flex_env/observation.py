@@ -1,0 +1,158 @@
+"""The observation: 640 features that are 0 or 1, what each means, and a decoder for people.
+
+Everything is egocentric: seat 0 is whoever looks, seat k sits k seats clockwise, whatever the direction of play. The
+same features in the same places serve 2 to 8 players. The places are the core's (`core/observation.hpp`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from uno_flex_env import _core
+from uno_flex_env.cards import CODES, COLORS, SYMBOLS, WILD_CODES
+from uno_flex_env.rules import CHOICES, MIN_PLAYERS
+
+NUM_FEATURES: int = _core.NUM_FEATURES
+SIZE_STEPS: tuple[int, ...] = tuple(_core.SIZE_STEPS)
+PILE_STEPS: tuple[int, ...] = tuple(_core.PILE_STEPS)
+
+Row = npt.NDArray[np.uint8]
+
+_CARDS = "88 colored faces in the order of the actions, then 4 thermometer bits for each wild (WF WT/ WA/ W4/)"
+_MEANINGS = {
+    "hand": f"own cards: {_CARDS}",
+    "flex_faces": "own flex sides by the color that they match (r y g b) and symbol (1-8 S R D)",
+    "discards": f"cards of the discard pile, the top included: {_CARDS}",
+    "known": f"cards seen in a challenge that are still in another hand: {_CARDS}",
+    "known_owners": "whose they are, by seat 1-7: a red, yellow, green, blue card, a wild",
+    "hand_sizes": f"thermometer by seat 0-7: at least {' '.join(map(str, SIZE_STEPS))} cards",
+    "power": "Power is green, by seat 0-7",
+    "drawn_color": "own card just drawn, in phase drawn: its color",
+    "drawn_kind": "own card just drawn: classic 1-8 S R D, Flex 1-8 S R D, or WF WT/ WA/ W4/",
+    "top": "the top's symbol 1-8 S R D, or WF WT/ WA/ W4/",
+    "top_has_flex": "the top is a Flex card",
+    "color": "the active color",
+    "prior_color": "in phase challenge: the active color before the Draw Four, by which guilt is judged",
+    "direction": "clockwise, counterclockwise",
+    "phase": "play, drawn, challenge, uno, catch, stack; none of them at the end",
+    "actor": "seat that is challenged, says UNO or may be caught, in those phases",
+    "owed": "thermometer of the sum owed in phase stack (also while UNO is said before it): at least 2 4 ... 16",
+    "draw_pile": f"thermometer: at least {' '.join(map(str, PILE_STEPS))} cards",
+    "empty_draws": "thermometer: draws in a row that yielded no card",
+    "players": "2 to 8 players",
+    "rules": "switches that are not official: " + ", ".join(CHOICES),
+    "scores": "in a match, thermometer by seat 0-7: points in sixths of the target score",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A named stretch of the observation."""
+
+    name: str
+    slice: slice
+    shape: tuple[int, ...]
+    """Shape of the part by itself: `row[part.slice].reshape(part.shape)`."""
+    meaning: str
+
+
+def _part(name: str, start: int, rows: int, columns: int) -> Part:
+    shape = (columns,) if rows == 1 else (rows, columns)
+    return Part(name, slice(start, start + rows * columns), shape, _MEANINGS[name])
+
+
+LAYOUT: Mapping[str, Part] = {row[0]: _part(*row) for row in _core.LAYOUT}
+"""Each part of the observation by name, in order; together they cover all features."""
+
+
+def parts(row: Row) -> dict[str, Row]:
+    """The parts of an observation (640,), or of a batch (..., 640), as views with their shapes."""
+    return {name: row[..., part.slice].reshape(*row.shape[:-1], *part.shape) for name, part in LAYOUT.items()}
+
+
+def table() -> str:
+    """The layout as a Markdown table, for the documentation."""
+    lines = ["| features | part | shape | 1 means |", "|---|---|---|---|"]
+    for part in LAYOUT.values():
+        shape = " x ".join(map(str, part.shape))
+        lines.append(f"| {part.slice.start}-{part.slice.stop - 1} | `{part.name}` | {shape} | {part.meaning} |")
+    return "\n".join(lines)
+
+
+def decode(row: Row) -> dict[str, Any]:
+    """What an observation says, in the words of the game. Sizes and scores are as exact as their thermometers.
+
+    Args:
+        row: (640,) of 0 and 1.
+    """
+    row = np.asarray(row)
+    if row.shape != (NUM_FEATURES,) or not np.isin(row, (0, 1)).all():
+        raise ValueError(f"an observation is a row of {NUM_FEATURES} zeros and ones, got shape {row.shape}")
+    part = parts(row)
+    players = _one_hot(part["players"], MIN_PLAYERS)
+    wild_top = _one_hot(part["top"][len(SYMBOLS) :])
+    color = _one_hot(part["color"])
+    phases = ("play", "drawn", "challenge", "uno", "catch", "stack")
+    phase = _one_hot(part["phase"])
+    actor = _one_hot(part["actor"])
+    prior = _one_hot(part["prior_color"])
+    return {
+        "players": players,
+        "phase": "over" if phase is None else phases[phase],
+        "direction": 1 if part["direction"][0] else -1,
+        "top": WILD_CODES[wild_top] if wild_top is not None else _symbol(part) + f" of {COLORS[color or 0]}",
+        "top_has_flex": bool(part["top_has_flex"][0]),
+        "color": None if color is None else COLORS[color],
+        "prior_color": None if prior is None else COLORS[prior],
+        "hand": _cards(part["hand"]),
+        "drawn": _drawn(part),
+        "discards": _cards(part["discards"]),
+        "known": _cards(part["known"]),
+        "known_owners": {
+            seat: "".join(kind for kind, bit in zip(COLORS + "W", owner, strict=True) if bit)
+            for seat, owner in enumerate(part["known_owners"], start=1)
+            if owner.any()
+        },
+        "hand_sizes": [_reached(sizes, SIZE_STEPS) for sizes in part["hand_sizes"][:players]],
+        "power": "".join("+" if green else "-" for green in part["power"][:players]),
+        "actor": actor,
+        "owed": 2 * int(part["owed"].sum()),
+        "draw_pile": _reached(part["draw_pile"], PILE_STEPS),
+        "empty_draws": int(part["empty_draws"].sum()),
+        "rules": {name: values[1] for (name, values), bit in zip(CHOICES.items(), part["rules"], strict=True) if bit},
+        "scores": [int(sixths.sum()) for sixths in part["scores"][:players]],
+    }
+
+
+def _one_hot(bits: Row, first: int = 0) -> int | None:
+    return first + int(bits.argmax()) if bits.any() else None
+
+
+def _reached(thermometer: Row, steps: tuple[int, ...]) -> int:
+    """The largest step reached: the size itself while it is a step."""
+    return ([0, *steps])[int(thermometer.sum())]
+
+
+def _symbol(part: Mapping[str, Row]) -> str:
+    return SYMBOLS[int(part["top"][: len(SYMBOLS)].argmax())]
+
+
+def _cards(bits: Row) -> list[str]:
+    colored = len(CODES) - len(WILD_CODES)
+    cards = [CODES[face] for face in np.flatnonzero(bits[:colored])]
+    for wild, copies in enumerate(bits[colored:].reshape(len(WILD_CODES), 4)):
+        cards += [WILD_CODES[wild]] * int(copies.sum())
+    return sorted(cards)
+
+
+def _drawn(part: Mapping[str, Row]) -> str | None:
+    color, kind = _one_hot(part["drawn_color"]), _one_hot(part["drawn_kind"])
+    if kind is None:
+        return None
+    slots = len(part["drawn_kind"]) - len(WILD_CODES)
+    return CODES[color * slots + kind] if color is not None else WILD_CODES[kind - slots]
