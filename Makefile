@@ -53,7 +53,7 @@ bench: $(READY) ## Measure the speed, also against other packages
 	$(PIP_INSTALL) rlcard
 	$(PY) -m uno_flex_env bench --peers
 
-lint: $(READY) ## Check style, types and formatting
+lint: core ## Check style, types and formatting
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy

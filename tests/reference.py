@@ -558,12 +558,15 @@ def shuffled(rng: random.Random, cards: list[str]) -> list[str]:
 
 
 def random_game(rng: random.Random, players: int, rules: dict[str, Any], dealer: int, patience: int = 300) -> Record:
-    """The record of a whole game, each seat in a style of its own; after `patience` actions nobody draws by choice."""
+    """The record of a game, each seat in a style of its own; after `patience` actions nobody draws by choice.
+
+    The game is whole, save for a few in thin decks: in some of these nobody can ever get rid of the last cards.
+    """
     counts = rules.get("deck", OFFICIAL)
     deck = shuffled(rng, [face for face, count in counts.items() for _ in range(count)])
     table = Table(players, dealer, rules, deck, order=lambda cards: shuffled(rng, cards))
     styles = rng.choices(list(STYLES), k=players)
-    while table.phase != "over":
+    while table.phase != "over" and table.ply < patience + 1000:
         style = styles[table.to_move] if table.ply < patience else "eager"
         table.play(choose(rng, table.legal(), style))
     return table.to_record()

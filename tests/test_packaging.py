@@ -1,6 +1,7 @@
 """What is shipped, what it needs, and which way the imports of the project point."""
 
 import ast
+import graphlib
 import importlib.metadata
 import json
 import re
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import time
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -59,6 +61,22 @@ def test_imports_point_one_way(layer: str) -> None:
     assert {path: found for path, tree in sources(layer) if (found := imported(tree) & above)} == {}
 
 
+def test_no_module_of_the_environment_imports_one_that_needs_it() -> None:
+    """The tables, then the game, then its faces: an order exists."""
+    needs: dict[str, set[str]] = {}
+    for path, tree in sources("uno_flex_env"):
+        module = path.relative_to(ROOT / "uno_flex_env").with_suffix("").parts[0]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module == "uno_flex_env":
+                needs.setdefault(module, set()).update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uno_flex_env."):
+                needs.setdefault(module, set()).add(str(node.module).split(".")[1])
+
+    for module in needs:
+        needs[module].discard(module)
+    graphlib.TopologicalSorter(needs).prepare()
+
+
 def test_the_environment_never_imports_torch() -> None:
     assert [path for path, tree in sources("uno_flex_env") if "torch" in imported(tree)] == []
 
@@ -87,6 +105,18 @@ def test_import_loads_neither_torch_nor_what_only_some_faces_need() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT).stdout
 
     assert {"torch", "pygame", "stable_baselines3"} & set(loaded.split()) == set()
+
+
+def test_import_and_first_reset_take_less_than_half_a_second() -> None:
+    """In a fresh process. The best of several, since the machine has other work too."""
+    code = "from uno_flex_env import uno_flex_v0; uno_flex_v0.env().reset(seed=1)"
+    times = []
+    for _ in range(5):
+        begin = time.perf_counter()
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+        times.append(time.perf_counter() - begin)
+
+    assert min(times) < 0.5
 
 
 def test_the_changelog_begins_with_this_version() -> None:

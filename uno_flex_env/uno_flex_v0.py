@@ -1,4 +1,137 @@
-"""PettingZoo environment."""
+"""
+# UNO Flex
+
+| Import             | `from uno_flex_env import uno_flex_v0`     |
+|--------------------|--------------------------------------------|
+| Actions            | Discrete                                   |
+| Parallel API       | No                                         |
+| Manual Control     | No                                         |
+| Agents             | `agents= ['player_0', ..., 'player_7']`    |
+| Agents             | 2 to 8                                     |
+| Action Shape       | ()                                         |
+| Action Values      | Discrete(216)                              |
+| Observation Shape  | (640,)                                     |
+| Observation Values | 0 or 1                                     |
+| State Shape        | (640 n,) for n agents                      |
+| State Values       | 0 or 1                                     |
+
+UNO with cards that have a second, flex side, which a player may use while its Power card is green. `RULES.md` in this
+package has the rules, numbered. An episode is one round or, with `match=True`, a match to 500 points.
+
+```python
+from uno_flex_env import uno_flex_v0
+
+env = uno_flex_v0.env(num_players=4)
+env.reset(seed=42)
+for agent in env.agent_iter():
+    observation, reward, termination, truncation, info = env.last()
+    if termination or truncation:
+        action = None
+    else:
+        action = env.action_space(agent).sample(observation["action_mask"])
+    env.step(action)
+env.close()
+```
+
+One player decides at a time and sees what the one before has done, so there is no parallel environment. Whoever decides
+is `agent_selection`, also out of turn: the target of a Draw Four that may challenge it, or opponents that may catch a
+missing UNO. The same agent may be selected several times in a row, and an agent may wait for a whole turn of the table.
+
+### Arguments
+
+```python
+uno_flex_v0.env(num_players=2, rules=None, match=False, reward="win", history=0, render_mode=None,
+                max_decisions=None, illegal="raise", render_seat="mover", dealer=None)
+```
+
+`num_players`: 2 to 8.
+
+`rules`: `uno_flex_env.Rules`, or a dict of the switches that are not official, for example `{"stacking": True}`.
+
+`match`: play a whole match to `rules.target_score`, in as many rounds as it takes.
+
+`reward`: `"win"` or `"points"`; see Rewards.
+
+`history`: put the last so many public events into the observation.
+
+`render_mode`: `"ansi"` (text), `"rgb_array"` or `"human"` (a window; both need `pip install uno-flex-env[render]`).
+
+`max_decisions`: truncate the episode after so many decisions, those of all agents counted.
+
+`illegal`: what an illegal action does; see Legal Actions Mask.
+
+`render_seat`: whose cards are shown: `"mover"` for whoever decides, a seat, or None for nobody's.
+
+`dealer`: seat of the (first) dealer; the last seat by default, so that `player_0` begins.
+
+`reset(seed=...)` decides the deals: the same seed and actions give the same episode, and `Game(num_players, rules,
+seed=...)` deals the same cards. `reset()` without a seed draws the next one from the environment's own generator.
+Copies by `copy.deepcopy` and pickle, at any moment, play on identically.
+
+### Observation Space
+
+A dictionary with `'observation'`, `'action_mask'` and, with `history`, `'history'`. `observe()` works for every agent
+at any time, and its arrays are the caller's to keep.
+
+`'observation'` is a row of 640 features that are 0 or 1 (uint8). It is egocentric: seat 0 is whoever looks, seat k sits
+k seats clockwise. The features are the same for 2 to 8 players; `uno_flex_env.observation` has them as named slices
+(`LAYOUT`) and turns a row into words (`decode`). It holds what the player may know and nothing else.
+
+FEATURE TABLE
+
+`'history'` has a row for each of the last public events of the round (int16), the newest last: seat offset of the
+actor, its action, and how many cards anybody drew in it; -1 where there is no event yet.
+
+`state()` is the whole table for a centralized critic: the observations of all seats, one after the other.
+
+#### Legal Actions Mask
+
+`'action_mask'` (int8) holds 1 for each action that is legal now. It is all zeros for every agent but the one that
+decides. The same mask is in `info["action_mask"]`.
+
+An illegal action raises `IllegalActionError`, which names it and what is legal; the game is then as before. With
+`illegal="terminate"` the environment does what PettingZoo's `TerminateIllegalWrapper` does: it logs a warning and ends
+the game with reward -1 for the agent that moved and 0 for all others. What is no action at all raises an AssertionError
+(`OutOfBoundsError`), as under `AssertOutOfBoundsWrapper`, and so does what `OrderEnforcingWrapper` forbids. These
+checks are inside, so `env` and `raw_env` are the same. PettingZoo's wrappers around them work, at a third of the speed.
+
+### Action Space
+
+One of 216 actions, the same for any number of players and any rules; `uno_flex_env.actions` turns them into text and
+back.
+
+| Action  | Meaning                                                                                    |
+|---------|--------------------------------------------------------------------------------------------|
+| 0-87    | play a colored card, regular side: by color (r y g b), classic 1-8 S R D, Flex 1-8 S R D |
+| 88-131  | play a colored Flex card, flex side: by color, 1-8 S R D                              |
+| 132-147 | play a wild, regular side: All Flip, Target Draw Two, All Draw, Draw Four; by called color |
+| 148-151 | All Draw, flex side: by called color                                                  |
+| 152-179 | Target Draw Two, flex side: by called color, then target, 1 to 7 seats clockwise      |
+| 180-207 | Draw Four, flex side: by called color, then target                                    |
+| 208-209 | `draw`, `keep` (the drawn card)                                                       |
+| 210-211 | `accept`, `challenge` (a Draw Four)                                                   |
+| 212-215 | `uno`, `silent`, `catch`, `ignore` (rules with `uno_call="explicit"`)                 |
+
+### Rewards
+
+| `reward`   | Winner                              | Loser                              | Nobody wins |
+|------------|-------------------------------------|------------------------------------|-------------|
+| `"win"`    | 1                                   | -1 / (n - 1)                       | 0           |
+| `"points"` | points of all other hands / 100     | -(points of its own hand) / 100    | 0           |
+
+In a match, `"win"` is paid once, to who wins the match; `"points"` after every round. A loser gets its reward with its
+last `last()`, after which its action is None.
+
+### Version History
+
+* v0: Initial version (0.1.0)
+"""
+
+from __future__ import annotations
+
 from uno_flex_env.aec import UnoFlexEnv
+from uno_flex_env.observation import table
+
+__doc__ = (__doc__ or "").replace("FEATURE TABLE", table())
 
 env = raw_env = UnoFlexEnv

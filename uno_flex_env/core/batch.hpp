@@ -99,6 +99,7 @@ inline void pay(const Batch& b, int game) {
     float out[kMaxPlayers];
     const Reward kind = Reward(b.reward);
     returns(s, kind, b.match && kind == Reward::win ? match_winner(s) : s.winner, out);
+    b.slots[game].paid = 1;
     for (int p = 0; p < s.players; ++p) b.rewards[size_t(game) * b.players + p] += out[p];
 }
 

@@ -649,6 +649,25 @@ nb::tuple playout(const std::vector<const State*>& states, const std::vector<int
     return nb::make_tuple(total);
 }
 
+/// Where a soak ended: (decisions taken, None or (what is wrong, dealer, seed of the deal, actions of the round)).
+nb::tuple soak_rounds(const Rules& rules, int players, bool match, uint64_t seed, int64_t decisions, int64_t spoil_at) {
+    check_table(rules, players, 0);
+    require(decisions >= 1, "decisions must be at least 1, got " + std::to_string(decisions));
+    std::vector<uint8_t> actions(1 << 18);
+    uno_flex_kernel::Soak job{&rules,   players,        match,         seed, decisions,
+                              spoil_at, actions.data(), int64_t(actions.size())};
+    const Kernel& kernel = choose_kernel();
+    {
+        nb::gil_scoped_release release;
+        kernel.soak(job);
+    }
+    if (!job.why) return nb::make_tuple(job.taken, nb::none());
+    std::string why = job.why;
+    if (job.viewer >= 0) why = "a state drawn from what player " + std::to_string(job.viewer) + " sees: " + why;
+    const std::vector<int> round(actions.begin(), actions.begin() + job.length);
+    return nb::make_tuple(job.taken, nb::make_tuple(why, job.dealer, job.deal_seed, round));
+}
+
 nb::list face_table() {
     nb::list faces;
     for (int f = 0; f < kFaces; ++f) {
@@ -678,6 +697,9 @@ NB_MODULE(_core, m) {
     bind_rules_and_states(m);
     bind_batch(m);
     m.def("playout", &playout, "states"_a, "bots"_a, "seed"_a, "repeats"_a, "threads"_a, "winners"_a, "points"_a);
+    m.def("soak", &soak_rounds, "rules"_a, "players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,
+          "Play random rounds, or matches, and check everything after every action. Returns the number of decisions and\n"
+          "None, or of the fault found: what is wrong, dealer, seed of the deal and actions of the round.");
     m.def("faces", &face_table, "(color, symbol, count, points, flex color, has a flex side, flip icon) of the 92 faces.");
     m.def("actions", &action_table, "(verb, face, called color, target offset, flex side) of the 216 actions.");
     m.def("shuffled_deck", &shuffled_deck, "rules"_a, "seed"_a, "The deck in the order in which this seed deals it.");

@@ -26,7 +26,7 @@ inline const char* table_fields(const State& s) {
     if (s.color >= kColors || s.prior_color >= kColors) return "color must be below 4";
     if (s.top >= kFaces || count(s.discard, s.top) == 0) return "the top is not in the discard pile";
     if (!is_wild(s.top) && kFace[s.top].color != s.color) return "the active color is not the top's";
-    if (s.reserved || s.reserved_line || s.reserved_word || s.reserved_end[0] || s.reserved_end[1])
+    if (s.reserved || s.reserved_line || s.reserved_word || s.reserved_end)
         return "reserved bytes must be 0";
     for (int p = 0; p < kMaxPlayers; ++p)
         if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
@@ -136,6 +136,8 @@ inline const char* knowledge(const State& s) {
                 const int n = nibble(s.known_wilds[v][o], w);
                 if (n > wilds(s.hand[o], w) || (n && o == v)) return "a known wild is not there";
             }
+            const bool knows = o != v && (any(shared_colored(s.known[v], s.hand[o])) || s.known_wilds[v][o]);
+            if (knows != bool(s.watchers[o] >> v & 1)) return "watchers and known cards disagree";
             known_wilds = uint16_t(known_wilds + s.known_wilds[v][o]);
             if (o != v) others = plus(others, shared_colored(s.hand[o], s.hand[o]));
         }

@@ -30,22 +30,32 @@ struct Tape {
     uint8_t noted[kDeckSize] = {};
 };
 
-/// Take the card that is drawn next out of the pile.
-inline int take_from_pile(State& s) {
-    const int last = s.pile_size - 1;
-    const int i = has(s, kOrderedPile) ? last : random_below(s.rng, last + 1);
-    const int face = s.pile[i];
-    s.pile[i] = s.pile[last];
-    s.pile[last] = 0;
-    s.pile_size = uint8_t(last);
+/// Move the next `n` cards of the pile, which has as many, into `cards`. Returns the last one.
+inline int take_from_pile(State& s, Cards& cards, int n) {
+    // Locals, since the compiler must assume that writing a byte of the pile changes any field.
+    const bool ordered = has(s, kOrderedPile);
+    uint64_t rng = s.rng;
+    int size = s.pile_size, face = kNone;
+    Cards taken = cards;
+    for (int k = 0; k < n; ++k) {
+        const int i = ordered ? size - 1 : random_below(rng, size);
+        face = s.pile[i];
+        s.pile[i] = s.pile[--size];
+        s.pile[size] = 0;
+        add(taken, face);
+    }
+    s.rng = rng;
+    s.pile_size = uint8_t(size);
+    cards = taken;
     return face;
 }
 
 /// Write the draw pile in the order in which it will be drawn; returns its size.
 inline int pile_order(const State& s, uint8_t* faces) {
     State copy = s;
+    Cards all{};
     int n = 0;
-    while (copy.pile_size > 0) faces[n++] = uint8_t(take_from_pile(copy));
+    while (copy.pile_size > 0) faces[n++] = uint8_t(take_from_pile(copy, all, 1));
     return n;
 }
 
@@ -101,21 +111,25 @@ inline bool renew_pile(State& s, Tape* tape) {
     return true;
 }
 
-/// Player draws one card, renewing the pile if it is empty. Returns the face, or kNone if there is none (rules 3).
-inline int draw_card(State& s, int player, Tape* tape) {
-    if (s.pile_size == 0 && !renew_pile(s, tape)) return kNone;
-    const int face = take_from_pile(s);
-    add(s.hand[player], face);
-    ++s.size[player];
-    s.empty_draws = 0;
-    return face;
-}
-
-/// Player draws as many of n as there are. Returns how many.
+/// Player draws n cards or as many as there are, renewing the pile when it is empty (rules 3). Returns how many.
 inline int draw_cards(State& s, int player, int n, Tape* tape) {
     int got = 0;
-    while (got < n && draw_card(s, player, tape) != kNone) ++got;
+    while (got < n && (s.pile_size > 0 || renew_pile(s, tape))) {
+        const int some = n - got < s.pile_size ? n - got : s.pile_size;
+        take_from_pile(s, s.hand[player], some);
+        s.size[player] = uint8_t(s.size[player] + some);
+        s.empty_draws = 0;
+        got += some;
+    }
     return got;
+}
+
+/// Player draws one card. Returns its face, or kNone if there is none.
+inline int draw_card(State& s, int player, Tape* tape) {
+    if (s.pile_size == 0 && !renew_pile(s, tape)) return kNone;
+    ++s.size[player];
+    s.empty_draws = 0;
+    return take_from_pile(s, s.hand[player], 1);
 }
 
 // ---- What is legal ---------------------------------------------------------------------------------------------------
@@ -311,16 +325,24 @@ inline void end_turn(State& s) {
 
 // ---- Playing a card (rules 6) ------------------------------------------------------------------------------------------
 
+/// Keep `watchers` and `knowers` true after what `viewer` knows of `owner` has changed.
+inline void note_watcher(State& s, int viewer, int owner) {
+    const bool knows = any(shared_colored(s.known[viewer], s.hand[owner])) || s.known_wilds[viewer][owner];
+    s.watchers[owner] = uint8_t((s.watchers[owner] & ~(1 << viewer)) | knows << viewer);
+    s.knowers = uint8_t((s.knowers & ~(1 << viewer)) | any(s.known[viewer]) << viewer);
+}
+
 /// Whoever knew that the player holds this card forgets it. Of a wild, a known copy counts as the one played (rules 7).
 inline void forget_known(State& s, int player, int face) {
-    for (int v = 0; v < s.players; ++v) {
+    for (uint32_t rest = s.watchers[player]; rest; rest &= rest - 1) {
+        const int v = lowest_bit(rest);
         if (!is_wild(face)) {
             s.known[v].word[kPlace.word[face]] &= ~kPlace.unit[face];
         } else if (nibble(s.known_wilds[v][player], face - kColored) > 0) {
             s.known_wilds[v][player] = uint16_t(s.known_wilds[v][player] - (1 << (4 * (face - kColored))));
             remove(s.known[v], face);
         }
-        if (!any(s.known[v])) s.knowers &= uint8_t(~(1 << v));
+        note_watcher(s, v, player);
     }
 }
 
@@ -340,20 +362,20 @@ inline void blur(State& s, int player, int face) {
 
 /// Keep account of which cards in hands are older than the last reshuffle, now that `face` has left the player's.
 inline void forget_age(State& s, int player, int face) {
-    bool was_old;
     if (!is_wild(face)) {
-        was_old = count(s.fresh, face) == 0;
-    } else if (s.drawn != kNone) {
-        was_old = false;
-    } else {
-        blur(s, player, face);
-        was_old = nibble(s.old_wilds[player], face - kColored) > 0;
-        if (was_old) s.old_wilds[player] = uint16_t(s.old_wilds[player] - (1 << (4 * (face - kColored))));
+        uint64_t& word = s.fresh.word[kPlace.word[face]];
+        s.old[player] = uint8_t(s.old[player] - ((word & kPlace.unit[face]) == 0));
+        word &= ~kPlace.unit[face];
+        return;
     }
-    if (was_old)
+    const int wild = face - kColored;
+    if (s.drawn == kNone) blur(s, player, face);
+    if (s.drawn == kNone && nibble(s.old_wilds[player], wild) > 0) {
+        s.old_wilds[player] = uint16_t(s.old_wilds[player] - (1 << (4 * wild)));
         --s.old[player];
-    else
+    } else {
         remove(s.fresh, face);
+    }
 }
 
 inline void move_to_discard(State& s, int player, const Action& a) {
@@ -461,7 +483,7 @@ inline void reveal(State& s, int viewer, int owner) {
     known = minus(known, wild_cards(s.known_wilds[viewer][owner]));
     known = plus(plus(known, colored_not_in(hand, known)), wild_cards(wild_nibbles(hand)));
     s.known_wilds[viewer][owner] = wild_nibbles(hand);
-    if (any(known)) s.knowers |= uint8_t(1 << viewer);
+    note_watcher(s, viewer, owner);
 }
 
 /// `accept` or `challenge` a Draw Four (rules 7; for its flex side, rules 9).
@@ -553,13 +575,11 @@ inline void apply(State& s, int action, Tape* tape = nullptr) {
 inline void deal_from_pile(State& s) {
     for (int round = 0; round < s.hand_size; ++round)
         for (int k = 1; k <= s.players; ++k) {
-            const int seat = (s.dealer + k) % s.players;
-            add(s.hand[seat], take_from_pile(s));
+            take_from_pile(s, s.hand[(s.dealer + k) % s.players], 1);
         }
     for (int p = 0; p < s.players; ++p) s.size[p] = s.hand_size;
     do {
-        s.top = uint8_t(take_from_pile(s));
-        add(s.discard, s.top);
+        s.top = uint8_t(take_from_pile(s, s.discard, 1));
         ++s.discard_size;
     } while (!is_number(s.top));
     s.color = s.prior_color = kFace[s.top].color;

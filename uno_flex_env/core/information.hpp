@@ -16,7 +16,6 @@ inline State hide(const State& s, int viewer) {
         view.legal = ActionSet{};
         view.drawn = kNone;
     }
-    view.knowers = 0;
     for (int p = 0; p < s.players; ++p) {
         if (p != viewer) {
             view.hand[p] = plus(shared_colored(s.hand[p], s.known[viewer]), wild_cards(s.known_wilds[viewer][p]));
@@ -26,8 +25,10 @@ inline State hide(const State& s, int viewer) {
                 if (o != viewer) view.known_wilds[p][o] = 0;
             view.old_wilds[p] = 0;
         }
-        view.knowers |= uint8_t(any(view.known[p]) << p);
     }
+    for (int p = 0; p < s.players; ++p)
+        for (int o = 0; o < s.players; ++o)
+            if (o != p) note_watcher(view, p, o);
     view.blurred &= uint8_t(1 << viewer);
     if (view.blurred) {
         view.fresh = Cards{};

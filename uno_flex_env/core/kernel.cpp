@@ -1,5 +1,6 @@
 // The batch loops, compiled once for each instruction-set level (UNO_FLEX_LEVEL).
 #include "batch.hpp"
+#include "soak.hpp"
 
 namespace {
 
@@ -101,5 +102,5 @@ void play_out_states(const Playouts& p, int begin, int end) {
 #define UNO_FLEX_KERNEL(level) UNO_FLEX_JOIN(level)
 
 extern const uno_flex_kernel::Kernel uno_flex_kernel::UNO_FLEX_KERNEL(UNO_FLEX_LEVEL) = {
-    UNO_FLEX_NAME(UNO_FLEX_LEVEL), reset, find_illegal, step, sample, refresh, random_steps_of, touch, play_out_states,
+    UNO_FLEX_NAME(UNO_FLEX_LEVEL), reset, find_illegal, step, sample, refresh, random_steps_of, touch, play_out_states, soak,
 };

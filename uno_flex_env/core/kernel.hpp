@@ -60,6 +60,25 @@ struct Playouts {
     int64_t* decisions;          // [state]: taken in all repeats
 };
 
+/// Random play in which everything is checked (soak.hpp).
+struct Soak {
+    const void* rules;
+    int players;
+    bool match;                  // rounds add up to matches
+    uint64_t seed;
+    int64_t decisions;           // go on until so many are taken and the round is over
+    int64_t spoil_at;            // break the state after so many, to see that it is noticed; 0: never
+    uint8_t* actions;            // [capacity]: of the present round
+    int64_t capacity;            // a longer round counts as a fault
+    // What came of it.
+    int64_t taken = 0;
+    const char* why = nullptr;   // the fault; nullptr: none was found
+    int viewer = -1;             // the player whose view is at fault; -1: the state itself is
+    int dealer = 0;              // of the present round
+    uint64_t deal_seed = 0;
+    int64_t length = 0;          // actions taken in it
+};
+
 /// Each works on the games from `begin` to `end`, so that threads can share a batch.
 struct Kernel {
     const char* name;
@@ -71,6 +90,7 @@ struct Kernel {
     void (*random_steps)(const Batch&, int begin, int end, int steps, int parts);
     void (*touch)(const Batch&, int begin, int end, int steps);
     void (*play_out)(const Playouts&, int begin, int end);
+    void (*soak)(Soak&);
 };
 
 extern const Kernel kernel_baseline;

@@ -168,12 +168,12 @@ inline void put_sizes(Features& f, const State& s, int viewer) {
 inline void put_known(Features& f, const State& s, int viewer) {
     put_cards<layout::kKnown>(f, s.known[viewer]);
     uint64_t owners = 0;
-    for (int k = 1; k < s.players; ++k) {
-        const int owner = viewer + k < s.players ? viewer + k : viewer + k - s.players;
+    for (int owner = 0; owner < s.players; ++owner) {
+        if (!(s.watchers[owner] >> viewer & 1)) continue;
         uint64_t has_kind = uint64_t(s.known_wilds[viewer][owner] != 0) << kColors;
-        for (int c = 0; c < kColors; ++c)
-            has_kind |= uint64_t(faces_of_color(shared_colored(s.known[viewer], s.hand[owner]), c) != 0) << c;
-        owners |= has_kind << (kKnownFeatures * (k - 1));
+        const Cards seen = shared_colored(s.known[viewer], s.hand[owner]);
+        for (int c = 0; c < kColors; ++c) has_kind |= uint64_t(faces_of_color(seen, c) != 0) << c;
+        owners |= has_kind << (kKnownFeatures * (offset_of(s, viewer, owner) - 1));
     }
     put<layout::kKnownOwners, (kMaxPlayers - 1) * kKnownFeatures>(f, owners);
 }

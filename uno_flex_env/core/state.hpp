@@ -36,7 +36,7 @@ struct alignas(64) State {
     uint8_t owed;           // sum of stacked Draw Twos that next has to answer
     uint16_t switches;
     uint8_t actor;          // whose play is being resolved: challenged, saying UNO or caught
-    uint8_t knowers;        // who knows any card of another hand, bit per seat
+    uint8_t knowers;        // who knows any card of another hand, bit per seat: all `watchers` together
     uint8_t flags;
     uint8_t empty_draws;    // `draw`s in a row that yielded no card
 
@@ -69,7 +69,8 @@ struct alignas(64) State {
     /// Nibble w of [viewer][owner]: copies of wild w among them.
     uint16_t known_wilds[kMaxPlayers][kMaxPlayers];
     uint16_t old_wilds[kMaxPlayers];  // nibble w: copies of wild w among the `old` cards of this hand
-    uint64_t reserved_end[2];
+    uint8_t watchers[kMaxPlayers];    // of each hand: who knows any card of it, bit per seat
+    uint64_t reserved_end;
 };
 
 static_assert(sizeof(State) == 704);
@@ -127,6 +128,7 @@ inline constexpr FieldInfo kStateFields[] = {
     UNO_FLEX_FIELD(known, 8, 2),
     UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
     UNO_FLEX_FIELD(old_wilds, 2, 1),
+    UNO_FLEX_FIELD(watchers, 1, 1),
     UNO_FLEX_FIELD(reserved_end, 8, 1),
 };
 #undef UNO_FLEX_FIELD

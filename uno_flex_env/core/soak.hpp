@@ -1,0 +1,77 @@
+// Random play in which everything is checked after every action.
+#pragma once
+
+#include "bots.hpp"
+#include "check.hpp"
+#include "information.hpp"
+#include "kernel.hpp"
+#include "observation.hpp"
+
+UNO_FLEX_BEGIN
+
+using uno_flex_kernel::Soak;
+
+namespace soaking {
+
+constexpr int kViewEvery = 16;  // a view costs as much as some ten checks
+
+/// What must hold of a full state drawn from what a player sees: it is valid and looks to that player like the real one.
+inline const char* view_fault(const State& s, int viewer, uint64_t seed) {
+    const State drawn = determinize(hide(s, viewer), viewer, seed);
+    if (const char* why = check(drawn)) return why;
+    uint8_t seen[kFeatures], again[kFeatures];
+    encode(s, viewer, seen);
+    encode(drawn, viewer, again);
+    if (std::memcmp(seen, again, kFeatures) != 0) return "the player would see something else";
+    const bool decides = s.mover == viewer;
+    return decides && std::memcmp(&s.legal, &drawn.legal, sizeof s.legal) != 0 ? "the player could do something else" : nullptr;
+}
+
+/// Sets job.why, and job.viewer where the fault is in what a player sees.
+inline bool is_faulty(const State& s, Soak& job, uint64_t& rng) {
+    job.why = check(s);
+    if (!job.why && !is_over(s) && !any(s.legal)) job.why = "nobody can do anything, but the round goes on";
+    if (!job.why && !is_over(s) && job.taken % kViewEvery == 0) {
+        const int viewer = random_below(rng, s.players);
+        job.why = view_fault(s, viewer, next_random(rng));
+        if (job.why) job.viewer = viewer;
+    }
+    return job.why != nullptr;
+}
+
+/// Play the round to its end; false if a fault was found on the way.
+inline bool play_round(State& s, Soak& job, uint64_t& rng) {
+    for (job.length = 0; !is_faulty(s, job, rng); ++job.length) {
+        if (is_over(s)) return true;
+        if (job.length == job.capacity) {
+            job.why = "the round does not end";
+            return false;
+        }
+        const int action = pick(s.legal, rng);
+        job.actions[job.length] = uint8_t(action);
+        apply(s, action);
+        if (++job.taken == job.spoil_at) s.discard_size ^= 1;
+    }
+    return false;
+}
+
+}  // namespace soaking
+
+/// Play rounds, or matches, until so many decisions have been taken and a round is over, or until a fault is found.
+inline void soak(Soak& job) {
+    const Rules& rules = *static_cast<const Rules*>(job.rules);
+    uint64_t rng = job.seed;
+    State s;
+    do {
+        job.deal_seed = next_random(rng);
+        if (job.taken > 0 && has(s, kMatch) && match_winner(s) == kNone) {
+            next_round(s, job.deal_seed);
+        } else {
+            deal(s, rules, job.players, random_below(rng, job.players), job.deal_seed);
+            if (job.match) s.flags |= kMatch;
+        }
+        job.dealer = s.dealer;
+    } while (soaking::play_round(s, job, rng) && job.taken < job.decisions);
+}
+
+UNO_FLEX_END
