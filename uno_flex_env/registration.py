@@ -13,7 +13,7 @@ def register() -> None:
         gymnasium.register(
             ENV_ID,
             entry_point="uno_flex_env.single:SingleAgentEnv",
-            vector_entry_point="uno_flex_env.vector:make_vec",
+            vector_entry_point="uno_flex_env.gym_vector:UnoFlexVectorEnv",
         )
 
 

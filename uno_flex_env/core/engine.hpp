@@ -104,10 +104,8 @@ inline bool renew_pile(State& s, Tape* tape) {
     s.flags |= kReshuffled;
     s.fresh = cards;
     s.blurred = 0;
-    for (int p = 0; p < s.players; ++p) {
-        s.old[p] = s.size[p];
-        s.old_wilds[p] = wild_nibbles(s.hand[p]);
-    }
+    std::memcpy(s.old, s.size, sizeof s.old);
+    for (int p = 0; p < s.players; ++p) s.old_wilds[p] = wild_nibbles(s.hand[p]);
     return true;
 }
 

@@ -168,8 +168,11 @@ inline void put_sizes(Features& f, const State& s, int viewer) {
 inline void put_known(Features& f, const State& s, int viewer) {
     put_cards<layout::kKnown>(f, s.known[viewer]);
     uint64_t owners = 0;
-    for (int owner = 0; owner < s.players; ++owner) {
-        if (!(s.watchers[owner] >> viewer & 1)) continue;
+    uint64_t watched;
+    std::memcpy(&watched, s.watchers, 8);
+    // The viewer's bit in the byte of each owner.
+    for (watched = watched >> viewer & 0x0101010101010101u; watched; watched &= watched - 1) {
+        const int owner = lowest_bit(watched) / 8;
         uint64_t has_kind = uint64_t(s.known_wilds[viewer][owner] != 0) << kColors;
         const Cards seen = shared_colored(s.known[viewer], s.hand[owner]);
         for (int c = 0; c < kColors; ++c) has_kind |= uint64_t(faces_of_color(seen, c) != 0) << c;

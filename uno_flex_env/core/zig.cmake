@@ -2,6 +2,7 @@
 # CMAKE_TOOLCHAIN_FILE naming this file and ZIG the program (pip's isolated builds see neither `python -m ziglang` nor PATH
 # entries of the virtual environment).
 set(ZIG "$ENV{ZIG}" CACHE FILEPATH "The zig program inside the package ziglang")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ZIG)
 
 # Without -mcpu=baseline zig compiles for this machine's own processor, and the baseline kernel would not run elsewhere.
 set(CMAKE_CXX_COMPILER ${ZIG} c++ -mcpu=baseline)

@@ -1,0 +1,86 @@
+"""Who plays the seats that don't learn: the core's rule bots by name, and policies in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from uno_flex_env.actions import NUM_ACTIONS, TEXTS
+from uno_flex_env.errors import IllegalActionError
+from uno_flex_env.rules import MAX_PLAYERS
+from uno_flex_env.vector import EXTERNAL, bot_number
+
+Observations = dict[str, npt.NDArray[Any]]
+
+Policy = Callable[[Observations], npt.ArrayLike]
+"""Takes a batch, a dict of arrays {"observation": (B, 640), "action_mask": (B, 216)} and "history": (B, H, 3) if the
+environment has one, and answers with B legal actions, (B,) whole numbers. The arrays are the policy's to keep."""
+
+Opponents = str | Policy | Sequence[str | Policy]
+"""One opponent for all seats but the learner's, or one for each, clockwise from the learner."""
+
+
+def checked_opponents(opponents: Opponents, num_players: int) -> tuple[str | Policy, ...]:
+    """One opponent for each seat but the learner's; ValueError if there are too many, too few or unknown ones."""
+    one_for_all = isinstance(opponents, str) or callable(opponents)
+    each = (opponents,) * (num_players - 1) if one_for_all else tuple(opponents)  # type: ignore[arg-type]
+    if len(each) != num_players - 1:
+        raise ValueError(f"{num_players} players: the learner has {num_players - 1} opponents, got {len(each)}")
+    for opponent in each:
+        if isinstance(opponent, str):
+            bot_number(opponent)
+        elif not callable(opponent):
+            raise ValueError(f"an opponent must be the name of a rule bot or a policy, got {opponent!r}")
+    return each  # type: ignore[return-value]
+
+
+def controllers(
+    opponents: Sequence[str | Policy], learners: npt.NDArray[np.uint8], num_players: int
+) -> npt.NDArray[np.uint8]:
+    """Who plays each seat of each game, (B, 8), as the core wants it: bots by number, all others from outside."""
+    by_offset = [EXTERNAL, *(bot_number(one) if isinstance(one, str) else EXTERNAL for one in opponents)]
+    offsets = (np.arange(num_players) - learners.astype(np.int64)[:, None]) % num_players
+    seats = np.full((len(learners), MAX_PLAYERS), EXTERNAL, np.uint8)
+    seats[:, :num_players] = np.array(by_offset, np.uint8)[offsets]
+    return seats
+
+
+def policies_with_offsets(opponents: Sequence[str | Policy]) -> list[tuple[Policy, npt.NDArray[np.bool_]]]:
+    """Each policy once, with the seats that it plays: (n,) bool by offset from the learner."""
+    found: dict[int, tuple[Policy, npt.NDArray[np.bool_]]] = {}
+    for offset, opponent in enumerate(opponents, start=1):
+        if not isinstance(opponent, str):
+            _, plays = found.setdefault(id(opponent), (opponent, np.zeros(len(opponents) + 1, np.bool_)))
+            plays[offset] = True
+    return list(found.values())
+
+
+def ask(policy: Policy, batch: Observations, games: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """A policy's actions for a batch whose rows belong to these games; they are checked."""
+    masks = batch["action_mask"].copy()  # what the policy does with its batch is its own business
+    name = getattr(policy, "__name__", type(policy).__name__)
+    answer = np.asarray(policy(batch))
+    if answer.shape != games.shape or not np.issubdtype(answer.dtype, np.integer):
+        got = f"{answer.dtype} of shape {answer.shape}"
+        raise ValueError(f"the opponent {name} must answer with {games.size} whole numbers, got {got}")
+    row = find_illegal(answer, masks)
+    if row is not None:
+        raise IllegalActionError(f"game {games[row]}: the opponent {name} chose {illegal(int(answer[row]), masks[row])}")
+    return answer
+
+
+def find_illegal(actions: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> int | None:
+    """The first row whose action is not legal; None if all are."""
+    known = (actions >= 0) & (actions < NUM_ACTIONS)
+    legal = known & (masks[np.arange(len(actions)), np.where(known, actions, 0)] != 0)
+    return None if legal.all() else int(legal.argmin())
+
+
+def illegal(action: int, mask: npt.NDArray[np.int8]) -> str:
+    """"action 17 (b1), which is illegal now; legal: ...", for messages."""
+    name = f" ({TEXTS[action]})" if 0 <= action < NUM_ACTIONS else ""
+    legal = ", ".join(f"{number} ({TEXTS[number]})" for number in np.flatnonzero(mask))
+    return f"action {action}{name}, which is illegal now; legal: {legal or 'none, since the game is over'}"
