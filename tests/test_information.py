@@ -90,3 +90,327 @@ def watched(phase: str, num_players: int, seed: int) -> Iterator[tuple[Game, Gam
         for viewer in rng.sample(range(num_players), 2):
             for other in worlds(game, viewer, rng):
                 yield game, other, viewer
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_hidden_cards_leave_the_view_the_observation_and_the_mask_as_they_are(phase, num_players):
+    """Fault 3: in every phase, also after a reshuffle. Each of these in `hide` turns it red: the pile, `rng`, `legal` or
+    `drawn` left as they are; another player's hand, `known` or `old_wilds` left as they are; `old` left although blurred;
+    `kOrderedPile` left."""
+    pairs = list(watched(phase, num_players, 1))
+
+    assert pairs
+    for game, other, viewer in pairs:
+        assert look(other, viewer) == look(game, viewer)
+
+
+def test_what_another_player_saw_in_a_challenge_stays_hidden():
+    """Fault 3: seat 1 has seen seat 0's hand and draws 6 for it; seat 2 hasn't."""
+    hidden = table("g5 | 0: W4/ b2 y4 | 1: r1 r3 | 2: b6 b8").play("W4/:r").play("challenge")
+    other = table("g5 | 0: W4/ b3^ y6 | 1: r1 r3 | 2: b6 b8").play("W4/:r").play("challenge")
+
+    assert hidden.known(1, 0) == ["b2", "y4"]
+    assert other.known(1, 0) == ["b3^", "y6"]
+    assert hidden.state.hide(2) == other.state.hide(2)
+    assert hidden.state.hide(1) != other.state.hide(1)
+    assert look(hidden, 2)[1:] == look(other, 2)[1:]
+
+
+def test_who_has_seen_the_own_hand_is_known():
+    """Rules 7: the challenged player was there."""
+    seen = table("g5 | 0: W4/ b2 y4 | 1: r1 r3 | 2: b6 b8").play("W4/:r").play("challenge")
+
+    again = seen.state.hide(0).determinize(1)
+
+    assert [CODES[face] for face in again.known(1, 0)] == ["y4", "b2"]
+    assert again.known(1, 2) == again.known(2, 0) == []
+
+
+@pytest.mark.parametrize("phase", PHASES)
+def test_games_that_look_alike_are_different_games(phase, num_players):
+    """The first test here can fail: whoever saw the whole state would see a difference."""
+    for game, other, _ in watched(phase, num_players, 1):
+        assert game.state.to_bytes() != other.state.to_bytes()
+
+
+@pytest.mark.parametrize("phase", PHASES[:-1])
+def test_a_determinization_does_not_depend_on_what_is_hidden(phase, num_players):
+    """Fault 20: same view and seed, same state; another seed, another one."""
+    for game, other, viewer in watched(phase, num_players, 2):
+        assert other.state.hide(viewer).determinize(7) == game.state.hide(viewer).determinize(7)
+        assert other.state.hide(viewer).determinize(7) != game.state.hide(viewer).determinize(8)
+
+
+# ---- A full state that agrees with what a player has seen -------------------------------------------------------------
+
+
+def gives_up_ages(state: State, viewer: int) -> bool:
+    """With more than two players: a wild was played, or is known, that may be of either age."""
+    row = np.frombuffer(state.hide(viewer).to_bytes(), STATE_DTYPE)[0]
+    return bool(row["blurred"]) or (state.players > 2 and bool(row["known_wilds"][viewer].any()))
+
+
+def differing(state: State, other: State, viewer: int) -> list[str]:
+    """The fields in which the two look different to this player."""
+    rows = [np.frombuffer(s.hide(viewer).to_bytes(), STATE_DTYPE)[0] for s in (state, other)]
+    assert STATE_DTYPE.names
+    return [name for name in STATE_DTYPE.names if not np.array_equal(rows[0][name], rows[1][name])]
+
+
+def check_determinization(game: Game, viewer: int, seed: int) -> None:
+    state = game.state
+    full = state.hide(viewer).determinize(seed)
+
+    assert full.check() is None
+    assert set(differing(state, full, viewer)) <= set(AGES if gives_up_ages(state, viewer) else [])
+    for owner in set(range(state.players)) - {viewer}:
+        known = full.known(viewer, owner)
+        assert known == state.known(viewer, owner)
+        assert full.known(owner, viewer) == state.known(owner, viewer)
+        assert not Counter(known) - Counter(full.hand(owner))
+    rng = random.Random(seed)
+    for _ in range(20):
+        if not full.is_over:
+            full.apply(rng.choice(full.legal_actions()))
+            assert full.check() is None
+
+
+@pytest.mark.parametrize("reshuffled", [False, True], ids=["", "reshuffled"])
+@pytest.mark.parametrize("phase", PHASES[:-1])
+def test_a_determinization_is_a_valid_state_that_the_player_can_not_tell_from_the_true_one(
+    phase, reshuffled, num_players
+):
+    """In every phase and for every player. Red if `determinize` leaves `old_wilds` of the known wilds out, deals known
+    cards a second time, or takes another player's drawn card without looking whether it can be played."""
+    for seed in range(4):
+        game = decision(phase, num_players, seed, reshuffled=reshuffled)
+        for viewer in range(num_players):
+            check_determinization(game, viewer, seed)
+
+
+def test_every_decision_of_random_games_can_be_determinized(num_players):
+    """Also in the phases' rare forms: any switches, hands and decks."""
+    for seed in range(3):
+        rng = random.Random(f"{num_players} {seed}")
+        game = Game(num_players, switches_with("play", rng, num_players), seed=seed)
+        for at in wander(game, rng, rng.choice(["uniform", "bluffer", "collector"]), patience=300):
+            if not at.is_over and rng.random() < 0.3:
+                check_determinization(at, rng.randrange(num_players), seed)
+
+
+def test_the_end_of_a_round_is_not_determinized():
+    """Nobody decides any more, and the points tell something about all hands."""
+    game = decision("over", 3, 1)
+
+    with pytest.raises(ValueError, match="over"):
+        game.state.hide(0).determinize(1)
+
+
+# ---- Every arrangement is equally likely ------------------------------------------------------------------------------
+
+
+@dataclass
+class Case:
+    """A small table, and by hand what a player knows of it: cards that it can place, and pools of which it only knows
+    how many cards of each are in whose hand; the others of a pool are in the draw pile."""
+
+    game: Game
+    viewer: int
+    pools: list[tuple[str, dict[int, int]]]
+    known: dict[int, str] = field(default_factory=dict)
+    playable: str = ""
+    """In phase `drawn` of another player: what it can play. The last pool is where the card came from."""
+
+
+Key = tuple[tuple[str, ...], ...]
+
+
+def splits(pool: list[str], needed: list[tuple[int, int]]) -> Iterator[dict[int, list[str]]]:
+    """Every way to deal the physical cards of a pool."""
+    if not needed:
+        yield {}
+        return
+    (seat, count), *others = needed
+    for chosen in itertools.combinations(range(len(pool)), count):
+        rest = [card for place, card in enumerate(pool) if place not in chosen]
+        for split in splits(rest, others):
+            yield {seat: [pool[place] for place in chosen], **split}
+
+
+def arrangements(case: Case) -> Counter[Key]:
+    """How many arrangements of physical cards, a wild's copies told apart, give each table; the drawn card is part of
+    the table."""
+    counts: Counter[Key] = Counter()
+    opponents = [seat for seat in range(case.game.num_players) if seat != case.viewer]
+    for parts in itertools.product(*(list(splits(cards(pool), [*needs.items()])) for pool, needs in case.pools)):
+        hands = [
+            [*cards(case.known.get(seat, "")), *(card for part in parts for card in part.get(seat, []))]
+            for seat in opponents
+        ]
+        shown = tuple(tuple(sorted(hand)) for hand in hands)
+        if not case.playable:
+            counts[shown] += 1
+        for card in parts[-1][case.game.to_move or 0] if case.playable else []:
+            if card in cards(case.playable):
+                counts[*shown, (card,)] += 1
+    return counts
+
+
+def shown(state: State, case: Case) -> Key:
+    hands = [
+        tuple(sorted(CODES[face] for face in state.hand(seat))) for seat in range(state.players) if seat != case.viewer
+    ]
+    return (*hands, (CODES[state.drawn],)) if case.playable else tuple(hands)
+
+
+def likelihood(case: Case, sample: Callable[[View, int], State] = View.determinize) -> float:
+    """The p-value of Pearson's test for many determinizations; 0 if one of them should not exist."""
+    expected = arrangements(case)
+    draws = max(4000, 40 * len(expected))
+    view = case.game.state.hide(case.viewer)
+    seen = Counter(shown(sample(view, seed), case) for seed in range(draws))
+    if seen.keys() - expected.keys():
+        return 0.0
+    scale = draws / expected.total()
+    return float(stats.chisquare([seen[key] for key in expected], [n * scale for n in expected.values()]).pvalue)
+
+
+def small(text: str, actions: str = "") -> Game:
+    """A table of the named cards only, after these actions."""
+    game = table(text + " | only", hand_size=1)
+    for action in cards(actions):
+        game.play(action)
+    return game
+
+
+def played(deck: str, players: int, hand_size: int, actions: str, pile: str) -> Game:
+    """A deal of these cards only, after these actions, in which the draw pile is renewed once."""
+    return deal(
+        deck, players, actions=actions, reshuffles=[pile], hand_size=hand_size, deck=deck_of(deck)
+    )
+
+
+# Two players: seat 0 draws b6, seat 1 b8, then the pile is renewed and two cards are drawn by each.
+TWO = ("WF r3 r1 r5 r2^ r4^ b2 g2^ b4 WF r7 b6 b8", 2, 5)
+TWO_DRAW = "WF:r r3 r1 r5 r2^ r4^ draw draw draw keep draw keep draw keep draw keep"
+TWO_PILE = "r7 r1 r2^ WF r3 r5"
+# Three players: seat 0 draws b6, seat 1 b8, seat 2 the first card of the renewed pile.
+THREE = ("WF r3 r5 b2 g2^ y2 b4 WF g4^ g7 b6 b8", 3, 3)
+THREE_DRAW = "WF:r r3 r5 draw draw draw"
+
+CASES = {
+    "two players": Case(small("r5 | 0: b2 b4 | 1: WF g1 y3^ | pile WF y2 g3"), 0, [("WF g1 y3^ WF y2 g3", {1: 3})]),
+    "three players": Case(
+        small("r5 | 0: b2 b4 | 1: WF g1 | 2: y3^ | pile WF y2 g3"), 0, [("WF g1 y3^ WF y2 g3", {1: 2, 2: 1})]
+    ),
+    "known after a challenge": Case(
+        small("g5 | 0: b2 b4 | 1: W4/ WF g1 | pile r1 r3 y2 y4 WF b6 | turn 1", "W4/:r challenge"),
+        0,
+        [("r1 r3 y2 y4 WF b6", {1: 4})],
+        known={1: "WF g1"},
+    ),
+    "known, and a wild played since": Case(
+        small("g5 | 0: b2 b4 | 1: W4/ WF g1 | pile WF r3 y2 y4 r1 b6 | turn 1", "W4/:r challenge draw keep WF:b"),
+        0,
+        [("WF r3 y2 y4 b6", {1: 4})],
+        known={1: "g1"},
+    ),
+    "known to one of three": Case(
+        small("g5 | 0: b2 b4 | 1: W4/ WF g1 | 2: y5^ | pile r1 r3 y2 y4 WF b6 | turn 1 | dir -", "W4/:r challenge"),
+        0,
+        [("y5^ r1 r3 y2 y4 WF b6", {1: 4, 2: 1})],
+        known={1: "WF g1"},
+    ),
+    "known to another of three": Case(
+        small("g5 | 0: b2 b4 | 1: W4/ WF g1 | 2: y5^ | pile r1 r3 y2 y4 b6 | turn 1 | dir -", "W4/:r challenge"),
+        2,
+        [("b2 b4 WF g1 r1 r3 y2 y4 b6", {0: 2, 1: 6})],
+    ),
+    "two players, reshuffled: the old cards are known": Case(
+        played(*TWO, TWO_DRAW, TWO_PILE), 0, [("r1 WF r3 r5", {1: 2})], known={1: "g2^ WF b8"}
+    ),
+    "two players, reshuffled: an old wild is played first": Case(
+        played(*TWO, TWO_DRAW + " draw keep WF:b", TWO_PILE), 0, [("r1 WF r5", {1: 2})], known={1: "g2^ b8"}
+    ),
+    "three players, reshuffled": Case(
+        played(*THREE, THREE_DRAW + " keep", "r3 g7 WF"),
+        0,
+        [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 g7 WF", {2: 1})],
+    ),
+    "three players, reshuffled: the one who drew knows more": Case(
+        played(*THREE, THREE_DRAW + " keep", "r3 g7 WF"),
+        2,
+        [("b2 b4 b6 g2^ WF b8", {0: 3, 1: 3}), ("g7 WF", {})],
+    ),
+    "three players, reshuffled: a wild of unknown age is played": Case(
+        played(*THREE, THREE_DRAW + " keep draw WF:b", "r3 g7 WF"),
+        0,
+        [("g2^ b8 y2 g4^ r3 WF", {1: 2, 2: 3})],
+    ),
+    "a card just drawn": Case(
+        small("r5 | 0: b2 b4 | 1: g1 y3^ | pile r1 WF WF b6 y5^ g3 | turn 1", "draw"),
+        0,
+        [("g1 y3^ r1 WF WF b6 y5^ g3", {1: 3})],
+        playable="r1 WF y5^",
+    ),
+    "a card just drawn, others known": Case(
+        small("g5 | 0: b2 b4 | 1: W4/ WF g1 | pile r1 r3 y2 y4 b6 r7 WF g3 | turn 1", "W4/:r challenge draw draw"),
+        0,
+        [("r1 r3 y2 y4 r7 WF g3", {1: 5})],
+        known={1: "WF g1"},
+        playable="r1 r3 r7 WF",
+    ),
+    "a card just drawn from a renewed pile": Case(
+        played(*THREE, THREE_DRAW, "r3 g7 WF"),
+        0,
+        [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 g7 WF", {2: 1})],
+        playable="r3 WF",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_arrangement_of_the_hidden_cards_is_equally_likely(name):
+    """Pearson's test against all arrangements, counted here; none besides these occurs, and the true one is among them.
+
+    Red if `determinize` takes ages for unknown or deals old cards from both pools; if a known card is dealt like any
+    other; if the shuffle is `random_below(rng, i)`; if the drawn card is not drawn again until it can be played."""
+    case = CASES[name]
+
+    assert shown(case.game.state, case) in arrangements(case)
+    assert likelihood(case) > 1e-4
+
+
+def lazily(view: View, seed: int) -> State:
+    """Of two determinizations the one with fewer points in its first hidden hand."""
+    both = [view.determinize(2 * seed), view.determinize(2 * seed + 1)]
+    return min(both, key=lambda state: [state.hand(seat) for seat in range(state.players)])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_check_of_uniformity_notices_a_bias(name):
+    """It can fail."""
+    assert likelihood(CASES[name], lazily) < 1e-4
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.known or len(case.pools) > 1])
+def test_the_check_of_uniformity_notices_what_a_player_knows(name):
+    """It can fail: without what is known of cards and ages the arrangements are others."""
+    case = CASES[name]
+    needs: Counter[int] = Counter({seat: len(cards(held)) for seat, held in case.known.items()})
+    for _, needed in case.pools:
+        needs.update(needed)
+    pool = " ".join([*case.known.values(), *(pool for pool, _ in case.pools)])
+    ignorant = Case(case.game, case.viewer, [(pool, dict(needs))], playable=case.playable)
+
+    assert likelihood(ignorant) < 1e-4
+
+
+def test_the_order_of_the_draw_pile_is_equally_likely():
+    """Six orders of three cards, whoever holds the other two."""
+    view = small("r5 | 0: b2 b4 | 1: g1 y3^ | pile y2 g3 b6").state.hide(0)
+
+    seen = Counter(tuple(view.determinize(seed).pile_order()) for seed in range(12000))
+
+    assert len(seen) == 5 * 4 * 3
+    assert stats.chisquare(list(seen.values())).pvalue > 1e-4

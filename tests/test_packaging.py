@@ -9,7 +9,6 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-import time
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -108,15 +107,12 @@ def test_import_loads_neither_torch_nor_what_only_some_faces_need() -> None:
 
 
 def test_import_and_first_reset_take_less_than_half_a_second() -> None:
-    """In a fresh process. The best of several, since the machine has other work too."""
-    code = "from uno_flex_env import uno_flex_v0; uno_flex_v0.env().reset(seed=1)"
-    times = []
-    for _ in range(5):
-        begin = time.perf_counter()
-        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
-        times.append(time.perf_counter() - begin)
+    """Of a fresh process's own time, since the machine has other work too; the best of three."""
+    code = "import time; from uno_flex_env import uno_flex_v0; uno_flex_v0.env().reset(seed=1); print(time.process_time())"
+    command = [sys.executable, "-c", code]
+    times = [subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout for _ in range(3)]
 
-    assert min(times) < 0.5
+    assert min(map(float, times)) < 0.5
 
 
 def test_the_changelog_begins_with_this_version() -> None:

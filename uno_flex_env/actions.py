@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +65,36 @@ def text_to_action(text: str) -> int:
     if number is None:
         raise NotationError(f"no such action: {text!r}; {_fault(text)}")
     return number
+
+
+_GROUPS = (
+    (88, "play a colored card, regular side: by color r y g b, then classic 1-8 S R D, Flex 1-8 S R D"),
+    (44, "play a colored Flex card, flex side: by color, then 1-8 S R D"),
+    (16, "play a wild, regular side: All Flip, Target Draw Two, All Draw, Draw Four, each by called color"),
+    (4, "All Draw, flex side: by called color"),
+    (28, "Target Draw Two, flex side: by called color, then target, 1 to 7 seats clockwise"),
+    (28, "Draw Four, flex side: by called color, then target"),
+    (2, "draw, and keep the drawn card"),
+    (2, "accept or challenge a Draw Four"),
+    (4, 'say UNO or be silent, catch who was silent or ignore it (rules with `uno_call="explicit"`)'),
+)
+
+
+def table() -> str:
+    """The action space as a Markdown table, for the documentation."""
+    lines = ["| actions | notation | meaning |", "|---|---|---|"]
+    start = 0
+    for count, meaning in _GROUPS:
+        last = start + count - 1
+        lines.append(f"| {start}-{last} | `{TEXTS[start]}` ... `{TEXTS[last]}` | {meaning} |")
+        start += count
+    return "\n".join(lines)
+
+
+def describe_illegal(action: int, mask: npt.NDArray[Any]) -> str:
+    """Why an action is refused: it exists, but is not among the legal ones, which are named. `mask` is (216,)."""
+    legal = " ".join(TEXTS[number] for number in np.flatnonzero(mask)) or "none, the game is over"
+    return f"action {action} ({TEXTS[action]}) is illegal now; legal: {legal}"
 
 
 def _fault(text: object) -> str:

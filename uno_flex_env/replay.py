@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 from uno_flex_env._core import State
+from uno_flex_env.actions import text_to_action
 from uno_flex_env.display import table_of
 from uno_flex_env.errors import RecordError
 from uno_flex_env.game import Game, snapshot
@@ -40,7 +41,7 @@ def read_record(line: bytes) -> Any:
     except RecordError:
         raise
     except UnicodeDecodeError as error:
-        raise RecordError(f"not UTF-8: byte {line[error.start] :#04x} at byte {error.start + 1}") from None
+        raise RecordError(f"not UTF-8: byte {line[error.start]:#04x} at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:
         reason = "text after the record" if error.msg == "Extra data" else f"broken JSON: {error.msg}"
         raise RecordError(f"{reason}, at column {error.pos + 1}") from None
@@ -93,10 +94,10 @@ def view_lines(games: Iterable[Game], seat: int, *, color: bool) -> Iterator[str
         if seat >= game.num_players:
             raise ValueError(f"game {index} has no seat {seat}: its {game.num_players} players sit in seats from 0")
         last: tuple[int, int] | None = None
-        for state, action in zip(_states(game), [*game.action_numbers, None], strict=True):
+        for state, action in zip(_states(game), [*game.actions, None], strict=True):
             yield f"{f' game {index}, ply {state.ply} ':-^{COLUMNS}}"
             yield ansi(table_of(state, game.rules, False, last), seat, color=color)
-            last = None if action is None else (state.mover, action)
+            last = None if action is None else (state.mover, text_to_action(action))
 
 
 def _states(game: Game) -> list[State]:

@@ -100,17 +100,7 @@ checks are inside, so `env` and `raw_env` are the same. PettingZoo's wrappers ar
 One of 216 actions, the same for any number of players and any rules; `uno_flex_env.actions` turns them into text and
 back.
 
-| Action  | Meaning                                                                                    |
-|---------|--------------------------------------------------------------------------------------------|
-| 0-87    | play a colored card, regular side: by color (r y g b), classic 1-8 S R D, Flex 1-8 S R D |
-| 88-131  | play a colored Flex card, flex side: by color, 1-8 S R D                              |
-| 132-147 | play a wild, regular side: All Flip, Target Draw Two, All Draw, Draw Four; by called color |
-| 148-151 | All Draw, flex side: by called color                                                  |
-| 152-179 | Target Draw Two, flex side: by called color, then target, 1 to 7 seats clockwise      |
-| 180-207 | Draw Four, flex side: by called color, then target                                    |
-| 208-209 | `draw`, `keep` (the drawn card)                                                       |
-| 210-211 | `accept`, `challenge` (a Draw Four)                                                   |
-| 212-215 | `uno`, `silent`, `catch`, `ignore` (rules with `uno_call="explicit"`)                 |
+ACTION TABLE
 
 ### Rewards
 
@@ -129,9 +119,9 @@ last `last()`, after which its action is None.
 
 from __future__ import annotations
 
+from uno_flex_env import actions, observation
 from uno_flex_env.aec import UnoFlexEnv
-from uno_flex_env.observation import table
 
-__doc__ = (__doc__ or "").replace("FEATURE TABLE", table())
+__doc__ = (__doc__ or "").replace("FEATURE TABLE", observation.table()).replace("ACTION TABLE", actions.table())
 
 env = raw_env = UnoFlexEnv

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from uno_flex_env import _core
 from uno_flex_env._core import State
-from uno_flex_env.actions import NUM_ACTIONS
+from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
+from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import REWARDS, check_episode, check_whole, checked_rules, checked_seed
 from uno_flex_env.rules import Rules
@@ -141,12 +142,22 @@ class VecEnv:
             actions: (B,) whole numbers; -1 leaves a game alone. None: those that `sample` has written.
 
         Raises:
-            ValueError: an action is illegal; the message names the game, and no game has moved.
+            IllegalActionError: the message names the game, the action and what is legal; no game has moved.
         """
         if actions is not None and actions is not self._actions:
             self._actions[...] = checked_actions(actions, self.num_games)
-        self.games.step()
+        try:
+            self.games.step()
+        except ValueError:
+            self._refuse_illegal()
+            raise
         return self.observations
+
+    def _refuse_illegal(self) -> None:
+        """Name the first game with an illegal action, and what is legal there."""
+        for game, action in enumerate(self._actions):
+            if action >= 0 and not self.action_masks[game, action]:
+                raise IllegalActionError(f"game {game}: {describe_illegal(int(action), self.action_masks[game])}")
 
     def sample(self) -> npt.NDArray[np.int32]:
         """A uniformly random legal action for each game, (B,) int32, from the games' own generators. The array is the

@@ -107,12 +107,16 @@ inline void pay(const Batch& b, int game) {
 inline void settle(const Batch& b, int game) {
     State& s = state_of(b, game);
     Slot& slot = b.slots[game];
+    const uint8_t learner = b.learners[game];
     bool reported = false;
     for (;;) {
         const bool round_over = is_over(s);
         if (round_over && !reported) pay(b, game);
         const bool over = round_over && !(b.match && match_winner(s) == kNone);
-        const bool cut = !over && b.max_decisions && slot.decisions >= b.max_decisions;
+        // With a learner a truncated episode ends where that seat would have to decide next: until then what happens
+        // belongs to its last action, and the final observation is one that its value function knows.
+        const bool due = learner == uno_flex_kernel::kEveryone || learner == s.mover;
+        const bool cut = !over && due && b.max_decisions && slot.decisions >= b.max_decisions;
         if (over || cut) {
             if (!reported) {
                 b.terminated[game] = over;

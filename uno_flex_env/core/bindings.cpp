@@ -324,12 +324,13 @@ struct BatchGames {
         nb::gil_scoped_release release;
         pool.run(games(), job);
     }
+    void seed_game(int game, uint64_t seed, int episode) {
+        slots[game].seed = seed;
+        slots[game].bot_rng = derive_seed(seed, ~uint64_t(0));
+        slots[game].episode = uint32_t(episode);
+    }
     void seed(uint64_t seed) {
-        for (int g = 0; g < games(); ++g) {
-            slots[g].seed = derive_seed(seed, uint64_t(g));
-            slots[g].bot_rng = derive_seed(slots[g].seed, ~uint64_t(0));
-            slots[g].episode = 0;
-        }
+        for (int g = 0; g < games(); ++g) seed_game(g, derive_seed(seed, uint64_t(g)), 0);
     }
     void reset() {
         run([this](int begin, int end) { kernel.reset(batch, begin, end, nullptr); });
@@ -536,6 +537,14 @@ void bind_batch(nb::module_& m) {
              },
              "controllers"_a, "learners"_a)
         .def("seed", &BatchGames::seed, "seed"_a)
+        .def("seed_games",
+             [](BatchGames& b, Array<const uint64_t, nb::shape<-1>> seeds, Array<const uint8_t, nb::shape<-1>> which) {
+                 require(seeds.shape(0) == b.states.size() && which.shape(0) == b.states.size(),
+                         "one seed and one flag for each game");
+                 for (int g = 0; g < b.games(); ++g)
+                     if (which.data()[g]) b.seed_game(g, derive_seed(seeds.data()[g], 0), -1);
+             },
+             "seeds"_a, "which"_a, "Let the next reset_games deal these games what game 0 of a batch with their seed is dealt.")
         .def("reset", &BatchGames::reset)
         .def("reset_games",
              [](BatchGames& b, Array<const uint8_t, nb::shape<-1>> which) {

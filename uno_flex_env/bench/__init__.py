@@ -1,0 +1,1 @@
+"""How fast everything is, and a soak that looks for faults: the command `bench`."""

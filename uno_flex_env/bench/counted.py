@@ -1,0 +1,38 @@
+"""What callgrind runs: random play on the core alone. Python's own start would take callgrind many times as long with
+the package, since that brings numpy.
+
+    valgrind --tool=callgrind python -I -S counted.py PATH_OF_THE_CORE GAMES PLAYERS PARTS STEPS
+"""
+
+import importlib.util
+import sys
+from array import array
+
+
+def main(path: str, games: int, players: int, parts: int, steps: int) -> None:
+    """Deal a batch and step it."""
+    spec = importlib.util.spec_from_file_location("_core", path)
+    assert spec is not None
+    assert spec.loader is not None
+    core = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(core)
+    batch = core.Batch(games, players, core.Rules(), players - 1, False, 0, 0, 0, True, 1)
+    batch.set_buffers(
+        array("i", [-1]) * games,
+        bytearray(games * core.NUM_FEATURES),
+        array("b", [0]) * (games * core.NUM_ACTIONS),
+        array("h"),
+        array("f", [0.0]) * (games * players),
+        bytearray(games),
+        bytearray(games),
+        array("b", [0]) * games,
+        bytearray(),
+        0,
+    )
+    batch.seed(1)
+    batch.reset()
+    batch.random_steps(steps, parts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -1,0 +1,164 @@
+"""A soak: very many random decisions under every combination of switches, with everything checked after each."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from uno_flex_env import Game, Rules, State, _core
+from uno_flex_env.rules import CHOICES, MAX_PLAYERS, MIN_PLAYERS, official_deck
+from uno_flex_env.state import state_from_json, state_to_json
+
+COMBINATIONS = (1 << len(CHOICES)) * (MAX_PLAYERS - MIN_PLAYERS + 1)
+"""Of the switches with two values and the numbers of players."""
+
+_STRIDE = 2053  # shares no factor with COMBINATIONS, so that a short soak sees a mixture and a long one all
+_LEAST, _MOST = 200, 20_000  # decisions at one table
+_BY_HAND_EVERY = 8  # tables between those that are also played through the faces for people
+
+
+@dataclass(frozen=True)
+class Table:
+    """Who plays by which rules."""
+
+    players: int
+    rules: Rules
+    match: bool
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that must not be, and how to get there again."""
+
+    reason: str
+    seed: int
+    """Of the soak."""
+    number: int
+    """Of the table in the soak."""
+    table: Table
+    record: dict[str, Any] | None
+    """The round up to the fault; None if the deal itself is at fault."""
+
+    def __str__(self) -> str:
+        rules = json.dumps(self.table.rules.to_dict())
+        kind = "a match" if self.table.match else "a round"
+        record = "no record" if self.record is None else json.dumps(self.record)
+        return (
+            f"soak with seed {self.seed}, table {self.number}: {self.reason}\n"
+            f"{self.table.players} players, {kind}, rules {rules}\n{record}"
+        )
+
+
+def soak(
+    decisions: int,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    advance: Callable[[int], object] | None = None,
+    spoil: bool = False,
+) -> Fault | None:
+    """Play about so many random decisions; the first fault found, or None.
+
+    The tables depend on the seed and on the number of decisions, not on the threads.
+
+    Args:
+        advance: called with the number of decisions at each table, in order.
+        spoil: break a state at the second table, to see that it is noticed.
+    """
+    each = min(max(decisions // COMBINATIONS, _LEAST), _MOST)
+    done = 0
+    with ThreadPoolExecutor(threads) as pool:
+        jobs = (
+            pool.submit(play_table, seed, number, each, each // 2 if spoil and number == 1 else 0)
+            for number in itertools.count()
+        )
+        for taken, fault in _in_order(jobs, threads):
+            if fault is not None:
+                return fault
+            done += taken
+            if advance is not None:
+                advance(taken)
+            if done >= decisions:
+                break
+    return None
+
+
+def _in_order(jobs: Iterator[Future[tuple[int, Fault | None]]], threads: int) -> Iterator[tuple[int, Fault | None]]:
+    """The results of the jobs, with only as many of them under way as keep the threads busy."""
+    under_way = deque(itertools.islice(jobs, 2 * threads))
+    while under_way:
+        yield under_way.popleft().result()
+        under_way.append(next(jobs))
+
+
+def play_table(seed: int, number: int, decisions: int, spoil_at: int = 0) -> tuple[int, Fault | None]:
+    """Play at one table of a soak: the decisions taken and the fault found."""
+    rng = random.Random(f"{seed} {number}")
+    table = table_of(seed, number)
+    taken, found = _core.soak(table.rules.core, table.players, table.match, rng.getrandbits(64), decisions, spoil_at)
+    if found is not None:
+        reason, dealer, deal_seed, actions = found
+        return taken, Fault(reason, seed, number, table, _record(table, dealer, deal_seed, actions))
+    if number % _BY_HAND_EVERY == 0:
+        reason, game = play_by_hand(Game(table.players, table.rules, seed=rng.getrandbits(64)), rng)
+        if reason:
+            return taken, Fault(reason, seed, number, table, game.to_record())
+    return taken, None
+
+
+def table_of(seed: int, number: int) -> Table:
+    """The table of this number: each combination of switches and players once in COMBINATIONS tables, with a hand size,
+    a deck and a target score drawn for it."""
+    rng = random.Random(f"table {seed} {number}")
+    combination = (seed + number * _STRIDE) % COMBINATIONS
+    players = MIN_PLAYERS + combination % (MAX_PLAYERS - MIN_PLAYERS + 1)
+    bits = combination // (MAX_PLAYERS - MIN_PLAYERS + 1)
+    switches: dict[str, Any] = {name: values[bits >> bit & 1] for bit, (name, values) in enumerate(CHOICES.items())}
+    switches["target_score"] = rng.choice([1, 60, 500])
+    while True:
+        deck = rng.choice([None, None, _some_cards(rng)])
+        rules = Rules(**switches, deck=deck, hand_size=rng.choice([7, rng.randint(1, 31), rng.randint(1, 4)]))
+        if not rules.core.refuse(players):
+            return Table(players, rules, match=rng.random() < 0.25)
+
+
+def _some_cards(rng: random.Random) -> dict[str, int]:
+    """Part of the official deck, from nearly all to hardly any of it."""
+    share = rng.random()
+    deck = {code: sum(rng.random() < share for _ in range(copies)) for code, copies in official_deck().items()}
+    return {code: copies for code, copies in deck.items() if copies}
+
+
+def _record(table: Table, dealer: int, deal_seed: int, actions: list[int]) -> dict[str, Any]:
+    game = Game(table.players, table.rules, seed=deal_seed, dealer=dealer)
+    for action in actions:
+        if not game.state.is_legal(action):
+            break
+        game.play(action)
+    return game.to_record()
+
+
+def play_by_hand(game: Game, rng: random.Random, most: int = 60) -> tuple[str, Game]:
+    """Play on through the faces for people: what is wrong, or "", and the game there."""
+    while not game.is_over and game.ply < most:
+        game.play(rng.choice(game.legal_actions))
+        if game.ply % 10 == 0 and (reason := _lost_in_writing(game)):
+            return reason, game
+    return _lost_in_writing(game), game
+
+
+def _lost_in_writing(game: Game) -> str:
+    """Which written form of the game does not give it back."""
+    state = game.state
+    if State.from_bytes(state.to_bytes()) != state:
+        return "the state's bytes are of another state"
+    if state_from_json(json.loads(json.dumps(state_to_json(state)))) != state:
+        return "the state's JSON is of another state"
+    again = Game.from_record(json.loads(json.dumps(game.to_record())))
+    return "" if again.snapshot() == game.snapshot() else "the record is of another game"

@@ -1,0 +1,20 @@
+"""Counting the positions below one: the command `perft`, a quick check that two engines agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from uno_flex_env._core import State
+from uno_flex_env.actions import TEXTS
+
+
+def perft_lines(state: State, depth: int, *, divide: bool) -> Iterator[str]:
+    """How many positions lie `depth` actions on, or at an earlier end; with `divide` first below each legal action."""
+    total = 0
+    for action in state.legal_actions() if divide and depth else ():
+        child = state.copy()
+        child.apply(action)
+        leaves = child.perft(depth - 1)
+        total += leaves
+        yield f"{TEXTS[action]:<9} {leaves}"
+    yield str(total or state.perft(depth))
