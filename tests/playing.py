@@ -43,6 +43,10 @@ def decision(phase: str, num_players: int, seed: int, *, reshuffled: bool = Fals
     return _decision(phase, num_players, seed, reshuffled).copy()
 
 
+LONG = 250
+"""Longer games are passed over: tests replay them many times."""
+
+
 @cache
 def _decision(phase: str, num_players: int, seed: int, reshuffled: bool) -> Game:
     rng = random.Random(f"{phase} {num_players} {seed} {reshuffled}")
@@ -50,11 +54,13 @@ def _decision(phase: str, num_players: int, seed: int, reshuffled: bool) -> Game
         game = Game(num_players, switches_with(phase, rng, num_players), seed=rng.getrandbits(64))
         skipped = rng.randrange(4)
         style = "bluffer" if phase in ("challenge", "catch") else rng.choice(["uniform", "hoarder", "collector"])
-        for at in wander(game, rng, style, patience=600):
+        for at in wander(game, rng, style, patience=100):
             if at.phase == phase and (at.state.reshuffles > 0 or not reshuffled):
                 skipped -= 1
                 if skipped < 0 or at.is_over:
                     return at
+            if at.ply > LONG:
+                break
 
 
 @st.composite

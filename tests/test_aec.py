@@ -148,7 +148,7 @@ def test_the_reward_check_can_fail(monkeypatch, reward):
 @pytest.mark.parametrize("players", [2, 5])
 def test_a_match_pays_the_win_once_or_the_points_of_every_round(players, reward):
     """Rules 8; the environment plays the same rounds as `Match`."""
-    rules = Rules(hand_size=3, target_score=150)
+    rules = Rules(hand_size=3, target_score=400)
     env = uno_flex_v0.env(players, rules, match=True, reward=reward)
     env.reset(seed=7)
     received, actions = play(env, random.Random(7))

@@ -100,7 +100,7 @@ def describe_illegal(action: int, mask: npt.NDArray[Any]) -> str:
 def _fault(text: object) -> str:
     if not isinstance(text, str):
         return f"an action is a text, not {type(text).__name__}"
-    card, _, target = text.partition("@")
+    card = text.partition("@")[0]
     card, _, color = card.partition(":")
     flex = card.endswith("!")
     code = card.removesuffix("!")

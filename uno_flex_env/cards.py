@@ -18,7 +18,7 @@ class Face(NamedTuple):
 
     color: int | None
     symbol: int | None
-    count: int
+    copies: int
     """How often the official deck has it."""
     points: int
     flex_color: int | None

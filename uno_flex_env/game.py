@@ -265,9 +265,7 @@ class Game:
         if self._deck is None:
             raise ValueError("a game set up as a position has no deal and so no record")
         piles = tuple(pile for _, pile in self._reshuffles)
-        return Record(
-            self.num_players, self.dealer, self.rules, self._deck, piles, tuple(self._actions)
-        ).to_dict()
+        return Record(self.num_players, self.dealer, self.rules, self._deck, piles, tuple(self._actions)).to_dict()
 
     def __repr__(self) -> str:
         if self.is_over:

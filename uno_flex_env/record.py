@@ -95,7 +95,9 @@ def _pile(texts: object, number: int, rules: Rules) -> tuple[int, ...]:
     pile = _cards(texts, f"reshuffle {number}")
     extra = Counter(CODES[face] for face in pile) - _deck_of(rules)
     if extra:
-        raise RecordError(f"reshuffle {number} lists more copies than the deck has: {' '.join(sorted(extra.elements()))}")
+        raise RecordError(
+            f"reshuffle {number} lists more copies than the deck has: {' '.join(sorted(extra.elements()))}"
+        )
     return pile
 
 

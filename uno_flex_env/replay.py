@@ -131,7 +131,7 @@ def _hands(state: State) -> Iterator[str]:
 def _actions(game: Game, states: list[State]) -> Iterator[str]:
     """A row for the deal and one for each action: the action and the table after it."""
     seats = max(game.num_players, 5), max(3 * game.num_players - 1, 5)
-    yield f" ply  seat action    top  color  {'Power':{seats[0]}}  {'cards':{seats[1]}}  pile  decides".rstrip()
+    yield f" ply seat action    top  color {'Power':{seats[0]}} {'cards':{seats[1]}} pile decides".rstrip()
     taken = [("", "deal"), *((str(state.mover), text) for state, text in zip(states, game.actions, strict=False))]
     for (seat, action), state in zip(taken, states, strict=True):
         yield _row(seat, action, snapshot(state), *seats).rstrip()
@@ -144,8 +144,8 @@ def _row(seat: str, action: str, table: dict[str, Any], power_width: int, sizes_
     phase = table["drawn"] or (f"stack {table['pending_draw']}" if table["phase"] == "stack" else table["phase"])
     decides = "over" if table["to_move"] is None else f"{table['to_move']} {'' if phase == 'play' else phase}"
     return (
-        f"{table['ply']:4}  {seat:>4} {action:<9} {table['top']:<4} {table['color']:>3} {turning}  "
-        f"{power:<{power_width}}  {sizes:<{sizes_width}}  {table['draw_pile']:4}  {decides}"
+        f"{table['ply']:4} {seat:>4} {action:<9} {table['top']:<4} {table['color']:>3} {turning} "
+        f"{power:<{power_width}} {sizes:<{sizes_width}} {table['draw_pile']:4} {decides}"
     )
 
 

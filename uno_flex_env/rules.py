@@ -73,7 +73,9 @@ class Rules:
     def to_dict(self) -> dict[str, Any]:
         """Only the switches that differ from the official reading."""
         official = type(self)()
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(official, f.name)}
+        return {
+            f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(official, f.name)
+        }
 
     def check(self, num_players: int) -> None:
         """ValueError if so many can't play by these rules."""
@@ -95,14 +97,14 @@ class Rules:
 
 def official_deck() -> dict[str, int]:
     """How many there are of each card."""
-    return {CODES[face]: FACES[face].count for face in range(NUM_FACES)}
+    return {CODES[face]: FACES[face].copies for face in range(NUM_FACES)}
 
 
 def _checked_deck(deck: Mapping[str, int]) -> dict[str, int]:
     if not isinstance(deck, Mapping):
         raise ValueError(f"deck must be None or a mapping from cards to counts, got {deck!r}")
     for code, n in deck.items():
-        most = FACES[text_to_card(code)].count
+        most = FACES[text_to_card(code)].copies
         if type(n) is not int or not 0 <= n <= most:
             raise ValueError(f"deck: the official deck has {most} of {code}, so 0 to {most} are allowed, got {n!r}")
     counts = {code: deck[code] for code in CODES if deck.get(code)}

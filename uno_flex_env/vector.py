@@ -28,8 +28,8 @@ Actions = npt.ArrayLike
 class VecEnv:
     """A batch of games in which every seat decides; row g of each array is game g, at whoever decides there.
 
-    Finished games deal again within the step that ends them: `rewards`, `terminated` and `truncated` are of the game that
-    ended, observation and mask the first of the next one. Game g's episodes depend on the seed, g and the actions
+    Finished games deal again within the step that ends them: `rewards`, `terminated` and `truncated` are of the game
+    that ended, observation and mask the first of the next one. Game g's episodes depend on the seed, g and the actions
     alone, so neither the number of games nor of threads changes them.
 
     Args:

@@ -48,7 +48,7 @@ def instruction_figures(advance: Callable[[], None]) -> list[Figure]:
         }
         for part, (label, count) in rows.items():
             name = f"instructions_{part}_{players}"
-            figures.append(Figure(name, group, f"{label}, {players} players", "instructions", (count,)))
+            figures.append(Figure(name, group, f"{label}, {players} players", "", (count,)))
     return figures
 
 

@@ -94,9 +94,9 @@ def aec_figures(values: Race) -> list[Figure]:
     group = "PettingZoo: reset, agent_iter, last, step, the actions drawn from the mask"
     labels = {
         "aec": "uno_flex_v0.env()",
-        "idle": "an idle environment, bare",
-        "idle_wrapped": "an idle environment under the three standard wrappers",
+        "idle": "an idle environment",
+        "idle_wrapped": "the same under the three standard wrappers",
     }
     figures = [Figure(name, group, label, "steps/s", tuple(values[name])) for name, label in labels.items()]
     gain = ratios(values, "aec", "idle_wrapped")
-    return [*figures, Figure("aec_ratio", group, "uno_flex_v0.env() / idle and wrapped", "ratio", gain, ">= 4")]
+    return [*figures, Figure("aec_ratio", group, "uno_flex_v0.env() / idle under the wrappers", "ratio", gain, ">= 4")]

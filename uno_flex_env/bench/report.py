@@ -17,7 +17,7 @@ from uno_flex_env.bench.measure import Figure
 from uno_flex_env.bench.speed import batch_of
 
 FORMAT = "uno-flex-bench/1"
-_FORMS = {"ratio": "{:,.2f}", "s": "{:.3f}", "instructions": "{:,.0f}"}
+_FORMS = {"ratio": "{:,.2f}", "s": "{:.3f}"}
 
 
 def load() -> float | None:
@@ -57,7 +57,7 @@ def as_json(figures: Sequence[Figure], settings: dict[str, Any], loads: Sequence
 
 
 def as_table(report: dict[str, Any]) -> str:
-    """The same for people, in 100 columns."""
+    """The same for people, in 104 columns."""
     host, settings, loads = report["machine"], report["settings"], report["load"]
     lines = [
         f"uno-flex-env {report['version']}: medians of {settings['runs']} runs of {settings['seconds']} s, one core"
@@ -66,7 +66,7 @@ def as_table(report: dict[str, Any]) -> str:
         f" numpy {host['numpy']}",
         f"Load of the machine: {loads['before']} before, {loads['after']} after",
         "",
-        f"{'':56}{'median':>14}{'lowest':>14}  {'target':<8}",
+        f"{'':46}{'median':>13} {'':12}{'lowest - highest':<24}target",
     ]
     for group, members in groupby(report["figures"].values(), key=lambda figure: figure["group"]):
         lines += ["", group]
@@ -76,7 +76,6 @@ def as_table(report: dict[str, Any]) -> str:
 
 def _row(figure: dict[str, Any]) -> str:
     form = _FORMS.get(figure["unit"], "{:,.0f}")
-    label = figure["label"] if figure["unit"] in ("ratio", "instructions") else f"{figure['label']} ({figure['unit']})"
     median, values = form.format(figure["median"]), figure["values"]
     between = f"{form.format(min(values))} - {form.format(max(values))}" if len(values) > 1 else ""
-    return f"  {label:<54}{median:>14}  {between:<28}{figure['target']}"
+    return f"  {figure['label']:<44}{median:>13} {figure['unit']:<12}{between:<24}{figure['target']}"

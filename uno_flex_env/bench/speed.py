@@ -119,16 +119,19 @@ def _in_core(env: VecEnv, parts: int) -> Callable[[int], float]:
 
 
 def _floor(env: VecEnv) -> Callable[[int], float]:
+    # `touch` leaves no games behind and so deals new ones, which is not to count.
+    dealing = min(_seconds(env.games.reset) for _ in range(10))
+
     def run(steps: int) -> float:
-        # `touch` leaves no games behind and so deals new ones, which is not to count.
-        begin = time.perf_counter()
-        env.games.touch(steps)
-        middle = time.perf_counter()
-        env.games.reset()
-        end = time.perf_counter()
-        return steps * env.num_games / max((middle - begin) - (end - middle), 1e-9)
+        return steps * env.num_games / max(_seconds(lambda: env.games.touch(steps)) - dealing, 1e-9)
 
     return run
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
 
 
 def _from_python(env: VecEnv) -> Callable[[int], float]:

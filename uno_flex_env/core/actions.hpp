@@ -10,8 +10,8 @@ enum class Verb : uint8_t { play, draw, keep, accept, challenge, uno, silent, ca
 struct Action {
     Verb verb = Verb::play;
     uint8_t face = kNone;
-    uint8_t color = kNone;   // the color a wild calls
-    uint8_t offset = 0;      // the target, that many seats clockwise; 0: no target
+    uint8_t color = kNone;  // the color a wild calls
+    uint8_t offset = 0;     // the target, that many seats clockwise; 0: no target
     bool flex = false;
 };
 
@@ -20,8 +20,8 @@ constexpr int kColoredRegular = 0;
 constexpr int kColoredFlex = kColoredRegular + kColored;
 constexpr int kWildRegular = kColoredFlex + kColors * kSymbols;
 constexpr int kAllDrawFlex = kWildRegular + kWilds * kColors;
-constexpr int kTargetFlex = kAllDrawFlex + kColors;  // Target Draw Two, then Draw Four
-constexpr int kOffsets = 7;  // opponents of the largest table
+constexpr int kTargetFlex = kAllDrawFlex + kColors;           // Target Draw Two, then Draw Four
+constexpr int kOffsets = 7;                                   // opponents of the largest table
 constexpr int kVerbs = kTargetFlex + 2 * kColors * kOffsets;  // draw, keep, accept, ... in the order of Verb
 constexpr int kActions = kVerbs + 8;
 static_assert(kActions == 216);

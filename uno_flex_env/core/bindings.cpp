@@ -42,11 +42,13 @@ bool cpu_runs(const char* level) {
     const std::string name = level;
     if (name == "baseline") return true;
 #if defined(UNO_FLEX_X86) && defined(__GNUC__)
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                      __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("fma");
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+                      __builtin_cpu_supports("fma");
     if (name == "avx2") return avx2;
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vbmi");
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vbmi");
 #elif defined(UNO_FLEX_X86) && defined(_MSC_VER)
     int regs[4];
     __cpuid(regs, 1);
@@ -92,7 +94,8 @@ const Kernel& choose_kernel() {
 
 Rules make_rules(int switches, int hand_size, int target_score, const std::optional<std::vector<int>>& counts) {
     require(switches >= 0 && switches < 1 << kSwitches, "unknown switch");
-    require(hand_size >= 1 && hand_size <= kMaxDealt, "hand_size must be from 1 to 63, got " + std::to_string(hand_size));
+    require(hand_size >= 1 && hand_size <= kMaxDealt,
+            "hand_size must be from 1 to 63, got " + std::to_string(hand_size));
     require(target_score >= 1 && target_score <= kMaxTargetScore,
             "target_score must be from 1 to 60000, got " + std::to_string(target_score));
     Rules rules;
@@ -104,7 +107,8 @@ Rules make_rules(int switches, int hand_size, int target_score, const std::optio
         rules.deck = Cards{};
         for (int f = 0; f < kFaces; ++f) {
             const int n = (*counts)[f];
-            require(n >= 0 && n <= kFace[f].count, "the deck has more of a card than the official one, or less than none");
+            require(n >= 0 && n <= kFace[f].count,
+                    "the deck has more of a card than the official one, or less than none");
             for (int k = 0; k < n; ++k) add(rules.deck, f);
         }
     }
@@ -237,8 +241,9 @@ struct Reshuffles {
         }
     }
     void apply_to(State& s, int action) {
-        require(action >= 0 && action < kActions && contains(s.legal, action), "illegal action " + std::to_string(action));
-        tape.script = reinterpret_cast<const uint8_t(*)[kDeckSize]>(piles.data());
+        require(action >= 0 && action < kActions && contains(s.legal, action),
+                "illegal action " + std::to_string(action));
+        tape.script = reinterpret_cast<const uint8_t (*)[kDeckSize]>(piles.data());
         tape.script_size = sizes.data();
         tape.error = nullptr;
         State next = s;
@@ -362,13 +367,15 @@ T* data_of(BatchGames& b, const nb::ndarray<>& array, size_t items, const char* 
 
 void bind_rules_and_states(nb::module_& m) {
     nb::class_<Rules>(m, "Rules", "The switches of the rules as numbers; uno_flex_env.Rules is the face for people.")
-        .def("__init__",
-             [](Rules* self, int switches, int hand_size, int target_score, std::optional<std::vector<int>> deck) {
-                 new (self) Rules(make_rules(switches, hand_size, target_score, deck));
-             },
-             "switches"_a = 0, "hand_size"_a = 7, "target_score"_a = 500, "deck"_a = nb::none())
-        .def("refuse", [](const Rules& r, int players) { return refuse(r, players); }, "players"_a,
-             "Why so many players can't play by these rules, or None.");
+        .def(
+            "__init__",
+            [](Rules* self, int switches, int hand_size, int target_score, std::optional<std::vector<int>> deck) {
+                new (self) Rules(make_rules(switches, hand_size, target_score, deck));
+            },
+            "switches"_a = 0, "hand_size"_a = 7, "target_score"_a = 500, "deck"_a = nb::none())
+        .def(
+            "refuse", [](const Rules& r, int players) { return refuse(r, players); }, "players"_a,
+            "Why so many players can't play by these rules, or None.");
 
     nb::class_<Reshuffles>(m, "Reshuffles", "Draw piles renewed in a game: scripted by a record, or noted for one.")
         .def(nb::init<>())
@@ -381,40 +388,47 @@ void bind_rules_and_states(nb::module_& m) {
 
     nb::class_<View>(m, "View", "What one player sees of a state; see State.hide.")
         .def_ro("viewer", &View::viewer)
-        .def("determinize",
-             [](const View& v, uint64_t seed) {
-                 require(!is_over(v.state), "the round is over: nobody decides any more");
-                 return determinize(v.state, v.viewer, seed);
-             },
-             "seed"_a,
-             "A full state that agrees with the view, drawn uniformly: every arrangement of the hidden cards is equally\n"
-             "likely, copies of a wild told apart. The same seed gives the same state.")
-        .def("to_bytes", [](const View& v) { return bytes_of(v.state); },
-             "Equal for two states exactly if the player can't tell them apart.")
+        .def(
+            "determinize",
+            [](const View& v, uint64_t seed) {
+                require(!is_over(v.state), "the round is over: nobody decides any more");
+                return determinize(v.state, v.viewer, seed);
+            },
+            "seed"_a,
+            "A full state that agrees with the view, drawn uniformly: every arrangement of the hidden cards is equally\n"
+            "likely, copies of a wild told apart. The same seed gives the same state.")
+        .def(
+            "to_bytes", [](const View& v) { return bytes_of(v.state); },
+            "Equal for two states exactly if the player can't tell them apart.")
         .def("__eq__", [](const View& a, nb::handle other) {
             if (!nb::isinstance<View>(other)) return false;
             const View& b = nb::cast<const View&>(other);
             return a.viewer == b.viewer && std::memcmp(&a.state, &b.state, sizeof(State)) == 0;
         });
 
-    nb::class_<State> state(m, "State", "One round, or the present round of a match: everything, hidden cards included.");
-    state.def_static("deal",
-                     [](const Rules& rules, int players, int dealer, uint64_t seed) {
-                         check_table(rules, players, dealer);
-                         State s;
-                         deal(s, rules, players, dealer, seed);
-                         return s;
-                     },
-                     "rules"_a, "players"_a, "dealer"_a, "seed"_a)
+    nb::class_<State> state(m, "State",
+                            "One round, or the present round of a match: everything, hidden cards included.");
+    state
+        .def_static(
+            "deal",
+            [](const Rules& rules, int players, int dealer, uint64_t seed) {
+                check_table(rules, players, dealer);
+                State s;
+                deal(s, rules, players, dealer, seed);
+                return s;
+            },
+            "rules"_a, "players"_a, "dealer"_a, "seed"_a)
         .def_static("deal_deck", &deal_deck, "rules"_a, "players"_a, "dealer"_a, "deck"_a, "seed"_a = 0,
                     "Deal this deck in its order, first dealt first.")
-        .def_static("position", &lay_position, "rules"_a, "hands"_a, "top"_a, "color"_a, "mover"_a, "direction"_a, "green"_a,
-                    "discards"_a, "pile"_a.none(), "seed"_a, "A table set up by hand, before a turn.")
-        .def_static("from_bytes", &state_from_bytes, "bytes"_a, "Any bytes are a valid state or refused with ValueError.")
+        .def_static("position", &lay_position, "rules"_a, "hands"_a, "top"_a, "color"_a, "mover"_a, "direction"_a,
+                    "green"_a, "discards"_a, "pile"_a.none(), "seed"_a, "A table set up by hand, before a turn.")
+        .def_static("from_bytes", &state_from_bytes, "bytes"_a,
+                    "Any bytes are a valid state or refused with ValueError.")
         .def("to_bytes", &bytes_of, "704 bytes: the whole state, generator included.")
         .def("copy", [](const State& s) { return s; })
         .def("__copy__", [](const State& s) { return s; })
-        .def("__deepcopy__", [](const State& s, nb::handle) { return s; }, "memo"_a)
+        .def(
+            "__deepcopy__", [](const State& s, nb::handle) { return s; }, "memo"_a)
         .def("__getstate__", &bytes_of)
         .def("__setstate__", [](State& s, nb::bytes bytes) { new (&s) State(state_from_bytes(bytes)); })
         .def("__eq__",
@@ -422,10 +436,12 @@ void bind_rules_and_states(nb::module_& m) {
                  return nb::isinstance<State>(other) &&
                         std::memcmp(&a, &nb::cast<const State&>(other), sizeof(State)) == 0;
              })
-        .def("apply", &apply_checked, "action"_a, "Take one action. ValueError if it is illegal; the state is then as before.")
-        .def("is_legal",
-             [](const State& s, int action) { return action >= 0 && action < kActions && contains(s.legal, action); },
-             "action"_a)
+        .def("apply", &apply_checked, "action"_a,
+             "Take one action. ValueError if it is illegal; the state is then as before.")
+        .def(
+            "is_legal",
+            [](const State& s, int action) { return action >= 0 && action < kActions && contains(s.legal, action); },
+            "action"_a)
         .def("legal_actions",
              [](const State& s) {
                  std::vector<int> legal;
@@ -433,43 +449,71 @@ void bind_rules_and_states(nb::module_& m) {
                      if (contains(s.legal, a)) legal.push_back(a);
                  return legal;
              })
-        .def("encode", [](const State& s, int viewer, Row row) { check_seat(s, viewer); encode(s, viewer, row.data()); },
-             "viewer"_a, "row"_a, "Write what this seat sees into a row of 640 uint8.")
-        .def("write_mask",
-             [](const State& s, MaskRow row) { write_mask(s.legal, reinterpret_cast<uint8_t*>(row.data())); }, "row"_a,
-             "Write the legal actions of whoever decides into a row of 216 int8.")
-        .def("hide", [](const State& s, int viewer) { check_seat(s, viewer); return View{hide(s, viewer), viewer}; },
-             "viewer"_a, "What this seat sees: everything else is blank.")
-        .def("check", [](const State& s) { return check(s); }, "Which invariant is broken, or None.")
+        .def(
+            "encode",
+            [](const State& s, int viewer, Row row) {
+                check_seat(s, viewer);
+                encode(s, viewer, row.data());
+            },
+            "viewer"_a, "row"_a, "Write what this seat sees into a row of 640 uint8.")
+        .def(
+            "write_mask",
+            [](const State& s, MaskRow row) { write_mask(s.legal, reinterpret_cast<uint8_t*>(row.data())); }, "row"_a,
+            "Write the legal actions of whoever decides into a row of 216 int8.")
+        .def(
+            "hide",
+            [](const State& s, int viewer) {
+                check_seat(s, viewer);
+                return View{hide(s, viewer), viewer};
+            },
+            "viewer"_a, "What this seat sees: everything else is blank.")
+        .def(
+            "check", [](const State& s) { return check(s); }, "Which invariant is broken, or None.")
         .def("perft", &perft, "depth"_a, "Positions after `depth` more actions, or at an earlier end.")
-        .def("returns",
-             [](const State& s, int reward, int winner) {
-                 float out[kMaxPlayers];
-                 returns(s, Reward(reward), winner < 0 ? kNone : winner, out);
-                 return std::vector<float>(out, out + s.players);
-             },
-             "reward"_a, "winner"_a)
-        .def("begin_match", [](State& s) { require(s.ply == 0, "a match begins with a deal"); s.flags |= kMatch; })
-        .def("next_round", [](State& s, uint64_t seed) {
-            require(has(s, kMatch) && is_over(s) && match_winner(s) == kNone, "no round of a match follows here");
-            next_round(s, seed);
-        }, "seed"_a)
+        .def(
+            "returns",
+            [](const State& s, int reward, int winner) {
+                float out[kMaxPlayers];
+                returns(s, Reward(reward), winner < 0 ? kNone : winner, out);
+                return std::vector<float>(out, out + s.players);
+            },
+            "reward"_a, "winner"_a)
+        .def("begin_match",
+             [](State& s) {
+                 require(s.ply == 0, "a match begins with a deal");
+                 s.flags |= kMatch;
+             })
+        .def(
+            "next_round",
+            [](State& s, uint64_t seed) {
+                require(has(s, kMatch) && is_over(s) && match_winner(s) == kNone, "no round of a match follows here");
+                next_round(s, seed);
+            },
+            "seed"_a)
         .def_prop_ro("match_winner", [](const State& s) { return match_winner(s) == kNone ? -1 : match_winner(s); })
-        .def("pile_order",
-             [](const State& s) {
-                 uint8_t faces[kDeckSize];
-                 const int n = pile_order(s, faces);
-                 return std::vector<int>(faces, faces + n);
-             },
-             "The draw pile, next card first.")
-        .def("hand", [](const State& s, int seat) { check_seat(s, seat); return faces_of(s.hand[seat]); }, "seat"_a)
-        .def("known",
-             [](const State& s, int viewer, int owner) {
-                 check_seat(s, viewer);
-                 check_seat(s, owner);
-                 return faces_of(viewer == owner ? Cards{} : hide(s, viewer).hand[owner]);
-             },
-             "viewer"_a, "owner"_a, "Cards that the viewer knows in the owner's hand from a challenge.")
+        .def(
+            "pile_order",
+            [](const State& s) {
+                uint8_t faces[kDeckSize];
+                const int n = pile_order(s, faces);
+                return std::vector<int>(faces, faces + n);
+            },
+            "The draw pile, next card first.")
+        .def(
+            "hand",
+            [](const State& s, int seat) {
+                check_seat(s, seat);
+                return faces_of(s.hand[seat]);
+            },
+            "seat"_a)
+        .def(
+            "known",
+            [](const State& s, int viewer, int owner) {
+                check_seat(s, viewer);
+                check_seat(s, owner);
+                return faces_of(viewer == owner ? Cards{} : hide(s, viewer).hand[owner]);
+            },
+            "viewer"_a, "owner"_a, "Cards that the viewer knows in the owner's hand from a challenge.")
         .def_prop_ro("discards", [](const State& s) { return faces_of(s.discard); });
 
 #define UNO_FLEX_READ(name) state.def_prop_ro(#name, [](const State& s) { return int(s.name); })
@@ -499,130 +543,144 @@ void bind_rules_and_states(nb::module_& m) {
 
 void bind_batch(nb::module_& m) {
     nb::class_<BatchGames>(m, "Batch", "Many games stepped together; uno_flex_env.VecEnv is its face.")
-        .def(nb::init<int, int, const Rules&, int, bool, int, int, int64_t, bool, int>(), "games"_a, "players"_a, "rules"_a,
-             "dealer"_a, "match"_a, "reward"_a, "history"_a, "max_decisions"_a, "deal_again"_a, "threads"_a)
-        .def("set_buffers",
-             [](BatchGames& b, nb::ndarray<> actions, nb::ndarray<> observations, nb::ndarray<> masks,
-                nb::ndarray<> histories, nb::ndarray<> rewards, nb::ndarray<> terminated, nb::ndarray<> truncated,
-                nb::ndarray<> movers, nb::ndarray<> finals, int final_rows) {
-                 const size_t n = size_t(b.games());
-                 b.buffers.clear();
-                 b.batch.actions = data_of<int32_t>(b, actions, n, "actions");
-                 b.batch.observations = data_of<uint8_t>(b, observations, n * kFeatures, "observations");
-                 b.batch.masks = data_of<int8_t>(b, masks, n * kActions, "action_masks");
-                 b.batch.histories = data_of<int16_t>(b, histories, n * b.batch.history * 3, "histories");
-                 b.batch.rewards = data_of<float>(b, rewards, n * b.batch.players, "rewards");
-                 b.batch.terminated = data_of<uint8_t>(b, terminated, n, "terminated");
-                 b.batch.truncated = data_of<uint8_t>(b, truncated, n, "truncated");
-                 b.batch.movers = data_of<int8_t>(b, movers, n, "players");
-                 b.batch.final_observations =
-                     data_of<uint8_t>(b, finals, n * size_t(final_rows) * kFeatures, "final_observations");
-                 b.batch.final_rows = final_rows;
-             },
-             "actions"_a, "observations"_a, "masks"_a, "histories"_a, "rewards"_a, "terminated"_a, "truncated"_a,
-             "movers"_a, "finals"_a, "final_rows"_a)
-        .def("set_seats",
-             [](BatchGames& b, Array<const uint8_t, nb::shape<-1, kMaxPlayers>> controllers,
-                Array<const uint8_t, nb::shape<-1>> learners) {
-                 require(controllers.shape(0) == b.states.size() && learners.shape(0) == b.states.size(),
-                         "one row of controllers and one learner for each game");
-                 for (size_t i = 0; i < b.states.size() * kMaxPlayers; ++i)
-                     require(controllers.data()[i] < kBots || controllers.data()[i] == uno_flex_kernel::kExternal,
-                             "unknown bot");
-                 for (size_t i = 0; i < b.states.size(); ++i)
-                     require(learners.data()[i] < b.batch.players || learners.data()[i] == kEveryone, "unknown seat");
-                 std::memcpy(b.controllers.data(), controllers.data(), b.controllers.size());
-                 std::memcpy(b.learners.data(), learners.data(), b.learners.size());
-                 b.note_events();
-             },
-             "controllers"_a, "learners"_a)
+        .def(nb::init<int, int, const Rules&, int, bool, int, int, int64_t, bool, int>(), "games"_a, "players"_a,
+             "rules"_a, "dealer"_a, "match"_a, "reward"_a, "history"_a, "max_decisions"_a, "deal_again"_a, "threads"_a)
+        .def(
+            "set_buffers",
+            [](BatchGames& b, nb::ndarray<> actions, nb::ndarray<> observations, nb::ndarray<> masks,
+               nb::ndarray<> histories, nb::ndarray<> rewards, nb::ndarray<> terminated, nb::ndarray<> truncated,
+               nb::ndarray<> movers, nb::ndarray<> finals, int final_rows) {
+                const size_t n = size_t(b.games());
+                b.buffers.clear();
+                b.batch.actions = data_of<int32_t>(b, actions, n, "actions");
+                b.batch.observations = data_of<uint8_t>(b, observations, n * kFeatures, "observations");
+                b.batch.masks = data_of<int8_t>(b, masks, n * kActions, "action_masks");
+                b.batch.histories = data_of<int16_t>(b, histories, n * b.batch.history * 3, "histories");
+                b.batch.rewards = data_of<float>(b, rewards, n * b.batch.players, "rewards");
+                b.batch.terminated = data_of<uint8_t>(b, terminated, n, "terminated");
+                b.batch.truncated = data_of<uint8_t>(b, truncated, n, "truncated");
+                b.batch.movers = data_of<int8_t>(b, movers, n, "players");
+                b.batch.final_observations =
+                    data_of<uint8_t>(b, finals, n * size_t(final_rows) * kFeatures, "final_observations");
+                b.batch.final_rows = final_rows;
+            },
+            "actions"_a, "observations"_a, "masks"_a, "histories"_a, "rewards"_a, "terminated"_a, "truncated"_a,
+            "movers"_a, "finals"_a, "final_rows"_a)
+        .def(
+            "set_seats",
+            [](BatchGames& b, Array<const uint8_t, nb::shape<-1, kMaxPlayers>> controllers,
+               Array<const uint8_t, nb::shape<-1>> learners) {
+                require(controllers.shape(0) == b.states.size() && learners.shape(0) == b.states.size(),
+                        "one row of controllers and one learner for each game");
+                for (size_t i = 0; i < b.states.size() * kMaxPlayers; ++i)
+                    require(controllers.data()[i] < kBots || controllers.data()[i] == uno_flex_kernel::kExternal,
+                            "unknown bot");
+                for (size_t i = 0; i < b.states.size(); ++i)
+                    require(learners.data()[i] < b.batch.players || learners.data()[i] == kEveryone, "unknown seat");
+                std::memcpy(b.controllers.data(), controllers.data(), b.controllers.size());
+                std::memcpy(b.learners.data(), learners.data(), b.learners.size());
+                b.note_events();
+            },
+            "controllers"_a, "learners"_a)
         .def("seed", &BatchGames::seed, "seed"_a)
-        .def("seed_games",
-             [](BatchGames& b, Array<const uint64_t, nb::shape<-1>> seeds, Array<const uint8_t, nb::shape<-1>> which) {
-                 require(seeds.shape(0) == b.states.size() && which.shape(0) == b.states.size(),
-                         "one seed and one flag for each game");
-                 for (int g = 0; g < b.games(); ++g)
-                     if (which.data()[g]) b.seed_game(g, derive_seed(seeds.data()[g], 0), -1);
-             },
-             "seeds"_a, "which"_a, "Let the next reset_games deal these games what game 0 of a batch with their seed is dealt.")
+        .def(
+            "seed_games",
+            [](BatchGames& b, Array<const uint64_t, nb::shape<-1>> seeds, Array<const uint8_t, nb::shape<-1>> which) {
+                require(seeds.shape(0) == b.states.size() && which.shape(0) == b.states.size(),
+                        "one seed and one flag for each game");
+                for (int g = 0; g < b.games(); ++g)
+                    if (which.data()[g]) b.seed_game(g, derive_seed(seeds.data()[g], 0), -1);
+            },
+            "seeds"_a, "which"_a,
+            "Let the next reset_games deal these games what game 0 of a batch with their seed is dealt.")
         .def("reset", &BatchGames::reset)
-        .def("reset_games",
-             [](BatchGames& b, Array<const uint8_t, nb::shape<-1>> which) {
-                 require(which.shape(0) == b.states.size(), "one flag for each game");
-                 for (int g = 0; g < b.games(); ++g) b.slots[g].episode += which.data()[g] != 0;
-                 b.run([&](int begin, int end) { b.kernel.reset(b.batch, begin, end, which.data()); });
-             },
-             "which"_a, "Deal these games anew, each with the seed of its next episode.")
+        .def(
+            "reset_games",
+            [](BatchGames& b, Array<const uint8_t, nb::shape<-1>> which) {
+                require(which.shape(0) == b.states.size(), "one flag for each game");
+                for (int g = 0; g < b.games(); ++g) b.slots[g].episode += which.data()[g] != 0;
+                b.run([&](int begin, int end) { b.kernel.reset(b.batch, begin, end, which.data()); });
+            },
+            "which"_a, "Deal these games anew, each with the seed of its next episode.")
         .def("step", &BatchGames::step)
-        .def("sample",
-             [](BatchGames& b, Array<int32_t, nb::shape<-1>> actions) {
-                 require(actions.shape(0) == b.states.size(), "one action for each game");
-                 b.run([&](int begin, int end) { b.kernel.sample(b.batch, begin, end, actions.data()); });
-             },
-             "actions"_a)
-        .def("random_steps",
-             [](BatchGames& b, int steps, int parts) {
-                 b.run([&](int begin, int end) { b.kernel.random_steps(b.batch, begin, end, steps, parts); });
-             },
-             "steps"_a, "parts"_a = int(kAll))
-        .def("touch",
-             [](BatchGames& b, int steps) {
-                 b.run([&](int begin, int end) { b.kernel.touch(b.batch, begin, end, steps); });
-                 b.reset();
-             },
-             "steps"_a)
-        .def("state", [](const BatchGames& b, int game) {
-                 require(game >= 0 && game < b.games(), "no such game: " + std::to_string(game));
-                 return b.states[game];
-             },
-             "game"_a)
-        .def("episode_seed",
-             [](const BatchGames& b, int game) {
-                 require(game >= 0 && game < b.games(), "no such game: " + std::to_string(game));
-                 return episode_seed(b.slots[game]);
-             },
-             "game"_a)
+        .def(
+            "sample",
+            [](BatchGames& b, Array<int32_t, nb::shape<-1>> actions) {
+                require(actions.shape(0) == b.states.size(), "one action for each game");
+                b.run([&](int begin, int end) { b.kernel.sample(b.batch, begin, end, actions.data()); });
+            },
+            "actions"_a)
+        .def(
+            "random_steps",
+            [](BatchGames& b, int steps, int parts) {
+                b.run([&](int begin, int end) { b.kernel.random_steps(b.batch, begin, end, steps, parts); });
+            },
+            "steps"_a, "parts"_a = int(kAll))
+        .def(
+            "touch",
+            [](BatchGames& b, int steps) {
+                b.run([&](int begin, int end) { b.kernel.touch(b.batch, begin, end, steps); });
+                b.reset();
+            },
+            "steps"_a)
+        .def(
+            "state",
+            [](const BatchGames& b, int game) {
+                require(game >= 0 && game < b.games(), "no such game: " + std::to_string(game));
+                return b.states[game];
+            },
+            "game"_a)
+        .def(
+            "episode_seed",
+            [](const BatchGames& b, int game) {
+                require(game >= 0 && game < b.games(), "no such game: " + std::to_string(game));
+                return episode_seed(b.slots[game]);
+            },
+            "game"_a)
         .def("refresh",
              [](BatchGames& b) { b.run([&](int begin, int end) { b.kernel.refresh(b.batch, begin, end); }); })
-        .def("to_bytes",
-             [](const BatchGames& b) {
-                 std::string bytes;
-                 auto append = [&](const auto& v) {
-                     bytes.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(v[0]));
-                 };
-                 append(b.states);
-                 append(b.slots);
-                 append(b.controllers);
-                 append(b.learners);
-                 append(b.events);
-                 return nb::bytes(bytes.data(), bytes.size());
-             },
-             "Everything that decides how the batch goes on.")
-        .def("from_bytes",
-             [](BatchGames& b, nb::bytes bytes) {
-                 const char* from = bytes.c_str();
-                 auto size = [](const auto& v) { return v.size() * sizeof(v[0]); };
-                 require(bytes.size() == size(b.states) + size(b.slots) + size(b.controllers) + size(b.learners) + size(b.events),
-                         "these bytes are of another batch");
-                 for (int g = 0; g < b.games(); ++g) {
-                     State s;
-                     std::memcpy(static_cast<void*>(&s), from + size_t(g) * sizeof(State), sizeof(State));
-                     const bool cut = !is_over(s) && s.mover == kNone;  // a truncated game that was left lying
-                     const char* why = cut ? nullptr : check(s);
-                     require(!why && s.players == b.batch.players, "game " + std::to_string(g) + " is no valid state");
-                 }
-                 auto take = [&](auto& v) {
-                     std::memcpy(static_cast<void*>(v.data()), from, size(v));
-                     from += size(v);
-                 };
-                 take(b.states);
-                 take(b.slots);
-                 take(b.controllers);
-                 take(b.learners);
-                 take(b.events);
-                 b.note_events();
-             },
-             "bytes"_a)
+        .def(
+            "to_bytes",
+            [](const BatchGames& b) {
+                std::string bytes;
+                auto append = [&](const auto& v) {
+                    bytes.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(v[0]));
+                };
+                append(b.states);
+                append(b.slots);
+                append(b.controllers);
+                append(b.learners);
+                append(b.events);
+                return nb::bytes(bytes.data(), bytes.size());
+            },
+            "Everything that decides how the batch goes on.")
+        .def(
+            "from_bytes",
+            [](BatchGames& b, nb::bytes bytes) {
+                const char* from = bytes.c_str();
+                auto size = [](const auto& v) { return v.size() * sizeof(v[0]); };
+                require(bytes.size() ==
+                            size(b.states) + size(b.slots) + size(b.controllers) + size(b.learners) + size(b.events),
+                        "these bytes are of another batch");
+                for (int g = 0; g < b.games(); ++g) {
+                    State s;
+                    std::memcpy(static_cast<void*>(&s), from + size_t(g) * sizeof(State), sizeof(State));
+                    const bool cut = !is_over(s) && s.mover == kNone;  // a truncated game that was left lying
+                    const char* why = cut ? nullptr : check(s);
+                    require(!why && s.players == b.batch.players, "game " + std::to_string(g) + " is no valid state");
+                }
+                auto take = [&](auto& v) {
+                    std::memcpy(static_cast<void*>(v.data()), from, size(v));
+                    from += size(v);
+                };
+                take(b.states);
+                take(b.slots);
+                take(b.controllers);
+                take(b.learners);
+                take(b.events);
+                b.note_events();
+            },
+            "bytes"_a)
         .def_prop_ro("level", [](const BatchGames& b) { return b.kernel.name; })
         .def_prop_ro("threads", [](const BatchGames& b) { return b.pool.threads(); });
 }
@@ -640,14 +698,14 @@ nb::tuple playout(const std::vector<const State*>& states, const std::vector<int
     }
     std::vector<State> copies;
     for (const State* s : states) {
-        require(size_t(s->players) == bots.size(), "a bot for each seat: " + std::to_string(s->players) + ", got " +
-                                                       std::to_string(bots.size()));
+        require(size_t(s->players) == bots.size(),
+                "a bot for each seat: " + std::to_string(s->players) + ", got " + std::to_string(bots.size()));
         copies.push_back(*s);
     }
     std::vector<int64_t> decisions(copies.size());
     const Kernel& kernel = choose_kernel();
-    const uno_flex_kernel::Playouts job{copies.data(), seats,         repeats,
-                                        seed,          winners.data(), points.data(), decisions.data()};
+    const uno_flex_kernel::Playouts job{copies.data(),  seats,         repeats,         seed,
+                                        winners.data(), points.data(), decisions.data()};
     {
         nb::gil_scoped_release release;
         Pool pool(BatchGames::check_threads(threads));
@@ -663,8 +721,8 @@ nb::tuple soak_rounds(const Rules& rules, int players, bool match, uint64_t seed
     check_table(rules, players, 0);
     require(decisions >= 1, "decisions must be at least 1, got " + std::to_string(decisions));
     std::vector<uint8_t> actions(1 << 18);
-    uno_flex_kernel::Soak job{&rules,   players,        match,         seed, decisions,
-                              spoil_at, actions.data(), int64_t(actions.size())};
+    uno_flex_kernel::Soak job{&rules,    players,  match,          seed,
+                              decisions, spoil_at, actions.data(), int64_t(actions.size())};
     const Kernel& kernel = choose_kernel();
     {
         nb::gil_scoped_release release;
@@ -706,18 +764,23 @@ NB_MODULE(_core, m) {
     bind_rules_and_states(m);
     bind_batch(m);
     m.def("playout", &playout, "states"_a, "bots"_a, "seed"_a, "repeats"_a, "threads"_a, "winners"_a, "points"_a);
-    m.def("soak", &soak_rounds, "rules"_a, "players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,
-          "Play random rounds, or matches, and check everything after every action. Returns the number of decisions and\n"
-          "None, or of the fault found: what is wrong, dealer, seed of the deal and actions of the round.");
-    m.def("faces", &face_table, "(color, symbol, count, points, flex color, has a flex side, flip icon) of the 92 faces.");
+    m.def(
+        "soak", &soak_rounds, "rules"_a, "players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,
+        "Play random rounds, or matches, and check everything after every action. Returns the number of decisions and\n"
+        "None, or of the fault found: what is wrong, dealer, seed of the deal and actions of the round.");
+    m.def("faces", &face_table,
+          "(color, symbol, count, points, flex color, has a flex side, flip icon) of the 92 faces.");
     m.def("actions", &action_table, "(verb, face, called color, target offset, flex side) of the 216 actions.");
     m.def("shuffled_deck", &shuffled_deck, "rules"_a, "seed"_a, "The deck in the order in which this seed deals it.");
     m.def("round_seed", &round_seed, "seed"_a, "round"_a);
-    m.def("levels", [] {
-        std::vector<std::string> names;
-        for (const Kernel* k : kernels()) names.emplace_back(k->name);
-        return names;
-    }, "Instruction-set levels that this processor runs, the best first.");
+    m.def(
+        "levels",
+        [] {
+            std::vector<std::string> names;
+            for (const Kernel* k : kernels()) names.emplace_back(k->name);
+            return names;
+        },
+        "Instruction-set levels that this processor runs, the best first.");
     nb::list fields, parts, bots;
     for (const FieldInfo& f : kStateFields) fields.append(nb::make_tuple(f.name, f.offset, f.size, f.item, f.columns));
     for (const Part& p : kParts) parts.append(nb::make_tuple(p.name, p.start, p.rows, p.columns));

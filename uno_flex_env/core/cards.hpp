@@ -7,15 +7,15 @@
 
 UNO_FLEX_BEGIN
 
-constexpr int kColors = 4;          // r y g b
-constexpr int kSlots = 22;          // faces of one color: classic 1-8 S R D, then Flex 1-8 S R D
-constexpr int kSymbols = 11;        // 1-8, Skip, Reverse, Draw Two
-constexpr int kNumbers = 8;         // the first eight symbols are numbers
+constexpr int kColors = 4;    // r y g b
+constexpr int kSlots = 22;    // faces of one color: classic 1-8 S R D, then Flex 1-8 S R D
+constexpr int kSymbols = 11;  // 1-8, Skip, Reverse, Draw Two
+constexpr int kNumbers = 8;   // the first eight symbols are numbers
 constexpr int kColored = kColors * kSlots;
-constexpr int kWilds = 4;           // All Flip, Target Draw Two, All Draw, Draw Four
+constexpr int kWilds = 4;     // All Flip, Target Draw Two, All Draw, Draw Four
 constexpr int kFaces = kColored + kWilds;
 constexpr int kDeckSize = 104;
-constexpr int kNone = 255;          // no card, no player, no color
+constexpr int kNone = 255;  // no card, no player, no color
 
 /// What playing one side of a card does besides moving the card (rules 6).
 enum class Effect : uint8_t {
@@ -59,7 +59,10 @@ constexpr uint8_t kActionPoints = 20, kWildPoints = 50;
 constexpr Side kActionRegularSide[3] = {{Effect::skip, 0}, {Effect::reverse, 0}, {Effect::next_draws, 2}};
 constexpr Side kActionFlexSide[3] = {{Effect::skip_all, 0}, {Effect::reverse_skip, 0}, {Effect::others_draw, 1}};
 constexpr Side kWildRegularSide[kWilds] = {{Effect::flip_all, 0}, {}, {}, {Effect::bluff, 4}};
-constexpr Side kWildFlexSide[kWilds] = {{}, {Effect::target_draws, 2}, {Effect::others_draw, 2}, {Effect::target_bluff, 4}};
+constexpr Side kWildFlexSide[kWilds] = {{},
+                                        {Effect::target_draws, 2},
+                                        {Effect::others_draw, 2},
+                                        {Effect::target_bluff, 4}};
 
 constexpr Face make_colored(int color, int slot) {
     Face f;
@@ -138,7 +141,9 @@ inline constexpr table::Places kPlace{};
 
 constexpr void add(Cards& cards, int face) { cards.word[kPlace.word[face]] += kPlace.unit[face]; }
 constexpr void remove(Cards& cards, int face) { cards.word[kPlace.word[face]] -= kPlace.unit[face]; }
-inline int wilds(const Cards& cards, int wild) { return int(cards.word[wild / 2] >> (kWildShift + 4 * (wild % 2)) & 15); }
+inline int wilds(const Cards& cards, int wild) {
+    return int(cards.word[wild / 2] >> (kWildShift + 4 * (wild % 2)) & 15);
+}
 inline int count(const Cards& cards, int face) {
     return is_wild(face) ? wilds(cards, face - kColored) : (cards.word[kPlace.word[face]] & kPlace.unit[face]) != 0;
 }

@@ -26,8 +26,7 @@ inline const char* table_fields(const State& s) {
     if (s.color >= kColors || s.prior_color >= kColors) return "color must be below 4";
     if (s.top >= kFaces || count(s.discard, s.top) == 0) return "the top is not in the discard pile";
     if (!is_wild(s.top) && kFace[s.top].color != s.color) return "the active color is not the top's";
-    if (s.reserved || s.reserved_line || s.reserved_word || s.reserved_end)
-        return "reserved bytes must be 0";
+    if (s.reserved || s.reserved_line || s.reserved_word || s.reserved_end) return "reserved bytes must be 0";
     for (int p = 0; p < kMaxPlayers; ++p)
         if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
     if (s.rounds && !has(s, kMatch)) return "rounds outside a match";
@@ -62,7 +61,8 @@ inline const char* phase_fields(const State& s) {
     if (over ? s.mover != kNone : !seat(s, s.mover)) return "mover must be a seat, or none at the end";
     if (s.actor != kNone && !seat(s, s.actor)) return "actor must be a seat";
     if (s.empty_draws > s.players || (s.empty_draws == s.players && !over)) return "too many empty draws";
-    if (over != (s.winner != kNone || s.empty_draws == s.players)) return "a finished round has a winner or no cards left";
+    if (over != (s.winner != kNone || s.empty_draws == s.players))
+        return "a finished round has a winner or no cards left";
     if (s.winner != kNone && (!seat(s, s.winner) || s.size[s.winner])) return "the winner holds cards";
     int expected = 0;
     for (int p = 0; p < s.players; ++p) {
@@ -105,7 +105,8 @@ inline const char* decision(const State& s) {
             if (top != Effect::bluff || s.actor == kNone || s.actor == s.mover) return "nothing to challenge";
             if (s.size[s.actor] == 0 && has(s, kLastCardDrawsNothing)) return "the last card draws nothing";
             const bool flex = has(s, kFlexChallenge);
-            if (flex ? !has(s, kFlexDrawFourChallenge) : has(s, kStrictDrawFour)) return "the rules know no such challenge";
+            if (flex ? !has(s, kFlexDrawFourChallenge) : has(s, kStrictDrawFour))
+                return "the rules know no such challenge";
             if (!flex && s.mover != seat_after(s, s.actor, 1)) return "only next may challenge";
             if (s.turn != seat_after(s, s.actor, flex ? 1 : 2)) return "the wrong turn follows the challenge";
             break;
@@ -150,7 +151,8 @@ inline const char* knowledge(const State& s) {
 /// `fresh`, `old` and `old_wilds` describe the hands and the pile as they lie.
 inline const char* ages(const State& s) {
     if (s.blurred & ~seated(s)) return "blurred for an empty seat";
-    if (has(s, kReshuffled) ? s.reshuffles == 0 : (s.blurred || any(s.fresh))) return "cards of a reshuffle that never was";
+    if (has(s, kReshuffled) ? s.reshuffles == 0 : (s.blurred || any(s.fresh)))
+        return "cards of a reshuffle that never was";
     if (!valid_cards(s.fresh)) return "unknown card among those of the last reshuffle";
     Cards left = s.fresh;
     for (int i = 0; i < (has(s, kReshuffled) ? s.pile_size : 0); ++i) {

@@ -22,11 +22,11 @@ inline int random_below(uint64_t& rng, int n) { return int((next_random(rng) >> 
 /// The order of renewed draw piles, scripted by a game record or noted for one (rules 11).
 struct Tape {
     bool scripted = false;
-    int count = 0, used = 0;             // scripted piles, and how many have been used up
+    int count = 0, used = 0;                       // scripted piles, and how many have been used up
     const uint8_t (*script)[kDeckSize] = nullptr;  // next card first
     const int* script_size = nullptr;
-    const char* error = nullptr;         // why a scripted pile did not fit; the state is then worthless
-    int noted_size = 0;                  // the pile renewed by the last action, next card first; 0: none was
+    const char* error = nullptr;                   // why a scripted pile did not fit; the state is then worthless
+    int noted_size = 0;                            // the pile renewed by the last action, next card first; 0: none was
     uint8_t noted[kDeckSize] = {};
 };
 

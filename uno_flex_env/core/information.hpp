@@ -44,7 +44,7 @@ namespace detail {
 /// or still in the pile. With nothing known about ages all are in the second.
 struct Hidden {
     Cards old{}, fresh{};
-    int old_needed[kMaxPlayers] = {};    // cards to deal to each hand from each pool
+    int old_needed[kMaxPlayers] = {};            // cards to deal to each hand from each pool
     int fresh_needed[kMaxPlayers] = {};
     uint16_t known_old_wilds[kMaxPlayers] = {};  // nibbles: of the known cards of each hand, the wilds that are old
 };

@@ -102,5 +102,14 @@ void play_out_states(const Playouts& p, int begin, int end) {
 #define UNO_FLEX_KERNEL(level) UNO_FLEX_JOIN(level)
 
 extern const uno_flex_kernel::Kernel uno_flex_kernel::UNO_FLEX_KERNEL(UNO_FLEX_LEVEL) = {
-    UNO_FLEX_NAME(UNO_FLEX_LEVEL), reset, find_illegal, step, sample, refresh, random_steps_of, touch, play_out_states, soak,
+    UNO_FLEX_NAME(UNO_FLEX_LEVEL),
+    reset,
+    find_illegal,
+    step,
+    sample,
+    refresh,
+    random_steps_of,
+    touch,
+    play_out_states,
+    soak,
 };

@@ -11,11 +11,11 @@ constexpr uint8_t kEveryone = 255;  // no seat in particular
 
 /// What a batch keeps beside each game's state.
 struct Slot {
-    uint64_t seed;      // of this game's sequence of episodes
-    uint64_t bot_rng;   // for the bots and for random actions
-    uint32_t episode;   // which one is being played
-    uint32_t decisions; // taken in it by the learner
-    uint64_t paid;      // 1: the row of rewards is not all zero
+    uint64_t seed;       // of this game's sequence of episodes
+    uint64_t bot_rng;    // for the bots and for random actions
+    uint32_t episode;    // which one is being played
+    uint32_t decisions;  // taken in it by the learner
+    uint64_t paid;       // 1: the row of rewards is not all zero
 };
 
 /// A public event: who did what, and how many cards were drawn in it.
@@ -38,45 +38,45 @@ struct Batch {
     bool eventful;               // there are bots or a limit: look after every action, not only at the end of a round
     int history;
     // What a step reads and writes, one row a game.
-    const int32_t* actions;      // negative: leave this game alone
-    uint8_t* observations;       // [game][640], of whoever decides
-    int8_t* masks;               // [game][216]
-    int16_t* histories;          // [game][history][3]
-    float* rewards;              // [game][players]
+    const int32_t* actions;  // negative: leave this game alone
+    uint8_t* observations;   // [game][640], of whoever decides
+    int8_t* masks;           // [game][216]
+    int16_t* histories;      // [game][history][3]
+    float* rewards;          // [game][players]
     uint8_t* terminated;
     uint8_t* truncated;
-    int8_t* movers;              // who decides; -1: the game is over
-    uint8_t* final_observations; // [game][final_rows][640], written for games that end
-    int final_rows;              // players: of every seat; 1: of the learner; 0: none
+    int8_t* movers;               // who decides; -1: the game is over
+    uint8_t* final_observations;  // [game][final_rows][640], written for games that end
+    int final_rows;               // players: of every seat; 1: of the learner; 0: none
 };
 
 struct Playouts {
     const void* states;
-    const uint8_t* bots;         // [8]
+    const uint8_t* bots;  // [8]
     int repeats;
     uint64_t seed;
-    int8_t* winners;             // [state][repeat]; -1: no winner
-    int16_t* points;             // [state][repeat]
-    int64_t* decisions;          // [state]: taken in all repeats
+    int8_t* winners;     // [state][repeat]; -1: no winner
+    int16_t* points;     // [state][repeat]
+    int64_t* decisions;  // [state]: taken in all repeats
 };
 
 /// Random play in which everything is checked (soak.hpp).
 struct Soak {
     const void* rules;
     int players;
-    bool match;                  // rounds add up to matches
+    bool match;         // rounds add up to matches
     uint64_t seed;
-    int64_t decisions;           // go on until so many are taken and the round is over
-    int64_t spoil_at;            // break the state after so many, to see that it is noticed; 0: never
-    uint8_t* actions;            // [capacity]: of the present round
-    int64_t capacity;            // a longer round counts as a fault
+    int64_t decisions;  // go on until so many are taken and the round is over
+    int64_t spoil_at;   // break the state after so many, to see that it is noticed; 0: never
+    uint8_t* actions;   // [capacity]: of the present round
+    int64_t capacity;   // a longer round counts as a fault
     // What came of it.
     int64_t taken = 0;
-    const char* why = nullptr;   // the fault; nullptr: none was found
-    int viewer = -1;             // the player whose view is at fault; -1: the state itself is
-    int dealer = 0;              // of the present round
+    const char* why = nullptr;  // the fault; nullptr: none was found
+    int viewer = -1;            // the player whose view is at fault; -1: the state itself is
+    int dealer = 0;             // of the present round
     uint64_t deal_seed = 0;
-    int64_t length = 0;          // actions taken in it
+    int64_t length = 0;         // actions taken in it
 };
 
 /// Each works on the games from `begin` to `end`, so that threads can share a batch.

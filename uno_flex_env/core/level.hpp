@@ -18,8 +18,8 @@
 #ifndef UNO_FLEX_LEVEL
 #define UNO_FLEX_LEVEL baseline
 #endif
-#define UNO_FLEX_BEGIN \
-    namespace uno_flex {  \
+#define UNO_FLEX_BEGIN   \
+    namespace uno_flex { \
     inline namespace UNO_FLEX_LEVEL {
 #define UNO_FLEX_END \
     }                \

@@ -93,7 +93,8 @@ struct FlexFaces {
     constexpr FlexFaces() {
         for (int f = 0; f < kColored; ++f)
             if (kFace[f].has_flex)
-                at_distance[kFace[f].flex_color - kFace[f].color + kColors - 1] |= uint64_t(1) << (kFace[f].color * kSymbols + kFace[f].symbol);
+                at_distance[kFace[f].flex_color - kFace[f].color + kColors - 1] |=
+                    uint64_t(1) << (kFace[f].color * kSymbols + kFace[f].symbol);
     }
 };
 

@@ -34,7 +34,9 @@ public:
     void run(int items, Job&& job) {
         if (threads_ == 1 || forked()) return job(0, items);
         context_ = &job;
-        task_ = [](void* context, int begin, int end) { (*static_cast<std::remove_reference_t<Job>*>(context))(begin, end); };
+        task_ = [](void* context, int begin, int end) {
+            (*static_cast<std::remove_reference_t<Job>*>(context))(begin, end);
+        };
         items_ = items;
         pending_.store(threads_ - 1, std::memory_order_relaxed);
         post();

@@ -24,7 +24,8 @@ inline const char* view_fault(const State& s, int viewer, uint64_t seed) {
     encode(drawn, viewer, again);
     if (std::memcmp(seen, again, kFeatures) != 0) return "the player would see something else";
     const bool decides = s.mover == viewer;
-    return decides && std::memcmp(&s.legal, &drawn.legal, sizeof s.legal) != 0 ? "the player could do something else" : nullptr;
+    return decides && std::memcmp(&s.legal, &drawn.legal, sizeof s.legal) != 0 ? "the player could do something else"
+                                                                               : nullptr;
 }
 
 /// Sets job.why, and job.viewer where the fault is in what a player sees.

@@ -12,59 +12,59 @@ UNO_FLEX_BEGIN
 enum class Phase : uint8_t { play, drawn, challenge, uno, catch_, stack, over };
 
 enum Flag : uint8_t {
-    kOrderedPile = 1 << 0,  // the draw pile is drawn from its end, not at random
-    kReshuffled = 1 << 1,   // the draw pile has been renewed in this round
-    kMatch = 1 << 2,        // rounds count towards a target score
+    kOrderedPile = 1 << 0,    // the draw pile is drawn from its end, not at random
+    kReshuffled = 1 << 1,     // the draw pile has been renewed in this round
+    kMatch = 1 << 2,          // rounds count towards a target score
     kFlexChallenge = 1 << 3,  // in phase challenge: the flex side of the Draw Four is what is challenged
-    kView = 1 << 4,         // what one player can't know is blank: see information.hpp
+    kView = 1 << 4,           // what one player can't know is blank: see information.hpp
 };
 
 struct alignas(64) State {
     // The first cache line: what every decision reads.
     ActionSet legal;
-    uint64_t rng;           // shuffles the draw pile and nothing else
+    uint64_t rng;               // shuffles the draw pile and nothing else
     uint8_t size[kMaxPlayers];  // cards in each hand
     Phase phase;
-    uint8_t mover;          // who decides; kNone when over
+    uint8_t mover;              // who decides; kNone when over
     int8_t direction;
     uint8_t players;
-    uint8_t top;            // face
-    uint8_t color;          // active color
-    uint8_t green;          // Powers, bit per seat
-    uint8_t drawn;          // face of the drawn card in phase drawn, else kNone
+    uint8_t top;          // face
+    uint8_t color;        // active color
+    uint8_t green;        // Powers, bit per seat
+    uint8_t drawn;        // face of the drawn card in phase drawn, else kNone
     uint8_t pile_size;
-    uint8_t owed;           // sum of stacked Draw Twos that next has to answer
+    uint8_t owed;         // sum of stacked Draw Twos that next has to answer
     uint16_t switches;
-    uint8_t actor;          // whose play is being resolved: challenged, saying UNO or caught
-    uint8_t knowers;        // who knows any card of another hand, bit per seat: all `watchers` together
+    uint8_t actor;        // whose play is being resolved: challenged, saying UNO or caught
+    uint8_t knowers;      // who knows any card of another hand, bit per seat: all `watchers` together
     uint8_t flags;
-    uint8_t empty_draws;    // `draw`s in a row that yielded no card
+    uint8_t empty_draws;  // `draw`s in a row that yielded no card
 
     Cards hand[kMaxPlayers];
 
-    Cards discard;          // the top and ignored starters included
+    Cards discard;  // the top and ignored starters included
     uint8_t discard_size;
     uint8_t dealer;
-    uint8_t turn;           // whose turn follows once the present play is resolved
-    uint8_t prior_color;    // active color before the last play: what guilt is judged by
-    uint8_t winner;         // seat; kNone when there is none
+    uint8_t turn;                 // whose turn follows once the present play is resolved
+    uint8_t prior_color;          // active color before the last play: what guilt is judged by
+    uint8_t winner;               // seat; kNone when there is none
     uint8_t hand_size;
-    uint8_t blurred;        // bit per seat: can no longer tell whose cards are older than the last reshuffle
+    uint8_t blurred;              // bit per seat: can no longer tell whose cards are older than the last reshuffle
     uint8_t reserved;
-    uint16_t points;        // what the winner scores
+    uint16_t points;              // what the winner scores
     uint16_t target_score;
-    uint32_t ply;           // actions taken in this round
+    uint32_t ply;                 // actions taken in this round
     uint16_t score[kMaxPlayers];  // in a match: points of the rounds so far
-    uint16_t rounds;        // finished rounds of the match
-    uint16_t reshuffles;    // in this round
+    uint16_t rounds;              // finished rounds of the match
+    uint16_t reshuffles;          // in this round
     uint32_t reserved_line;
     uint64_t reserved_word;
 
-    uint8_t pile[kDeckSize];  // the first pile_size are the draw pile, the others 0
+    uint8_t pile[kDeckSize];   // the first pile_size are the draw pile, the others 0
     uint8_t old[kMaxPlayers];  // cards in each hand since before the last reshuffle; 0 before the first
 
-    Cards fresh;            // cards of the last reshuffle that have not been played since
-    Cards deck;             // what is dealt
+    Cards fresh;               // cards of the last reshuffle that have not been played since
+    Cards deck;                // what is dealt
     Cards known[kMaxPlayers];  // cards that this player has seen in others' hands and that are still there
     /// Nibble w of [viewer][owner]: copies of wild w among them.
     uint16_t known_wilds[kMaxPlayers][kMaxPlayers];
@@ -85,51 +85,21 @@ struct FieldInfo {
 
 #define UNO_FLEX_FIELD(name, item, columns) {#name, offsetof(State, name), sizeof(State::name), item, columns}
 inline constexpr FieldInfo kStateFields[] = {
-    UNO_FLEX_FIELD(legal, 8, 1),
-    UNO_FLEX_FIELD(rng, 8, 1),
-    UNO_FLEX_FIELD(size, 1, 1),
-    UNO_FLEX_FIELD(phase, 1, 1),
-    UNO_FLEX_FIELD(mover, 1, 1),
-    UNO_FLEX_FIELD(direction, -1, 1),
-    UNO_FLEX_FIELD(players, 1, 1),
-    UNO_FLEX_FIELD(top, 1, 1),
-    UNO_FLEX_FIELD(color, 1, 1),
-    UNO_FLEX_FIELD(green, 1, 1),
-    UNO_FLEX_FIELD(drawn, 1, 1),
-    UNO_FLEX_FIELD(pile_size, 1, 1),
-    UNO_FLEX_FIELD(owed, 1, 1),
-    UNO_FLEX_FIELD(switches, 2, 1),
-    UNO_FLEX_FIELD(actor, 1, 1),
-    UNO_FLEX_FIELD(knowers, 1, 1),
-    UNO_FLEX_FIELD(flags, 1, 1),
-    UNO_FLEX_FIELD(empty_draws, 1, 1),
-    UNO_FLEX_FIELD(hand, 8, 2),
-    UNO_FLEX_FIELD(discard, 8, 1),
-    UNO_FLEX_FIELD(discard_size, 1, 1),
-    UNO_FLEX_FIELD(dealer, 1, 1),
-    UNO_FLEX_FIELD(turn, 1, 1),
-    UNO_FLEX_FIELD(prior_color, 1, 1),
-    UNO_FLEX_FIELD(winner, 1, 1),
-    UNO_FLEX_FIELD(hand_size, 1, 1),
-    UNO_FLEX_FIELD(blurred, 1, 1),
-    UNO_FLEX_FIELD(reserved, 1, 1),
-    UNO_FLEX_FIELD(points, 2, 1),
-    UNO_FLEX_FIELD(target_score, 2, 1),
-    UNO_FLEX_FIELD(ply, 4, 1),
-    UNO_FLEX_FIELD(score, 2, 1),
-    UNO_FLEX_FIELD(rounds, 2, 1),
-    UNO_FLEX_FIELD(reshuffles, 2, 1),
-    UNO_FLEX_FIELD(reserved_line, 4, 1),
-    UNO_FLEX_FIELD(reserved_word, 8, 1),
-    UNO_FLEX_FIELD(pile, 1, 1),
-    UNO_FLEX_FIELD(old, 1, 1),
-    UNO_FLEX_FIELD(fresh, 8, 1),
-    UNO_FLEX_FIELD(deck, 8, 1),
-    UNO_FLEX_FIELD(known, 8, 2),
-    UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
-    UNO_FLEX_FIELD(old_wilds, 2, 1),
-    UNO_FLEX_FIELD(watchers, 1, 1),
-    UNO_FLEX_FIELD(reserved_end, 8, 1),
+    UNO_FLEX_FIELD(legal, 8, 1),      UNO_FLEX_FIELD(rng, 8, 1),           UNO_FLEX_FIELD(size, 1, 1),
+    UNO_FLEX_FIELD(phase, 1, 1),      UNO_FLEX_FIELD(mover, 1, 1),         UNO_FLEX_FIELD(direction, -1, 1),
+    UNO_FLEX_FIELD(players, 1, 1),    UNO_FLEX_FIELD(top, 1, 1),           UNO_FLEX_FIELD(color, 1, 1),
+    UNO_FLEX_FIELD(green, 1, 1),      UNO_FLEX_FIELD(drawn, 1, 1),         UNO_FLEX_FIELD(pile_size, 1, 1),
+    UNO_FLEX_FIELD(owed, 1, 1),       UNO_FLEX_FIELD(switches, 2, 1),      UNO_FLEX_FIELD(actor, 1, 1),
+    UNO_FLEX_FIELD(knowers, 1, 1),    UNO_FLEX_FIELD(flags, 1, 1),         UNO_FLEX_FIELD(empty_draws, 1, 1),
+    UNO_FLEX_FIELD(hand, 8, 2),       UNO_FLEX_FIELD(discard, 8, 1),       UNO_FLEX_FIELD(discard_size, 1, 1),
+    UNO_FLEX_FIELD(dealer, 1, 1),     UNO_FLEX_FIELD(turn, 1, 1),          UNO_FLEX_FIELD(prior_color, 1, 1),
+    UNO_FLEX_FIELD(winner, 1, 1),     UNO_FLEX_FIELD(hand_size, 1, 1),     UNO_FLEX_FIELD(blurred, 1, 1),
+    UNO_FLEX_FIELD(reserved, 1, 1),   UNO_FLEX_FIELD(points, 2, 1),        UNO_FLEX_FIELD(target_score, 2, 1),
+    UNO_FLEX_FIELD(ply, 4, 1),        UNO_FLEX_FIELD(score, 2, 1),         UNO_FLEX_FIELD(rounds, 2, 1),
+    UNO_FLEX_FIELD(reshuffles, 2, 1), UNO_FLEX_FIELD(reserved_line, 4, 1), UNO_FLEX_FIELD(reserved_word, 8, 1),
+    UNO_FLEX_FIELD(pile, 1, 1),       UNO_FLEX_FIELD(old, 1, 1),           UNO_FLEX_FIELD(fresh, 8, 1),
+    UNO_FLEX_FIELD(deck, 8, 1),       UNO_FLEX_FIELD(known, 8, 2),         UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
+    UNO_FLEX_FIELD(old_wilds, 2, 1),  UNO_FLEX_FIELD(watchers, 1, 1),      UNO_FLEX_FIELD(reserved_end, 8, 1),
 };
 #undef UNO_FLEX_FIELD
 
@@ -146,6 +116,8 @@ inline int seat_after(const State& s, int seat, int steps) {
     return to;
 }
 /// How many seats clockwise `seat` sits from `from`.
-inline int offset_of(const State& s, int from, int seat) { return seat >= from ? seat - from : seat + s.players - from; }
+inline int offset_of(const State& s, int from, int seat) {
+    return seat >= from ? seat - from : seat + s.players - from;
+}
 
 UNO_FLEX_END
