@@ -166,6 +166,8 @@ class Game:
         game._reshuffles = list(self._reshuffles)
         return game
 
+    __copy__ = copy
+
     # ---- Looking ----
 
     @property
@@ -330,6 +332,15 @@ class Match:
             if not self.is_over:
                 self.game = self._next_round()
         return self
+
+    def copy(self) -> Self:
+        """An independent match that plays on identically."""
+        match = self.__class__.__new__(self.__class__)
+        match._seed, match.rules = self._seed, self.rules
+        match.game, match.rounds = self.game.copy(), list(self.rounds)
+        return match
+
+    __copy__ = copy
 
     def _next_round(self) -> Game:
         seed = _core.round_seed(self._seed, len(self.rounds))

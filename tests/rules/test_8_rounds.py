@@ -221,6 +221,17 @@ def test_the_deal_moves_one_seat_to_the_left_each_round(num_players):
         match.play(match.game.legal_actions[0])
 
 
+def test_the_deal_moves_to_the_left_whoever_wins(num_players):
+    """Rules 8.10: here the second player wins each round, and the next dealer is still the one who began."""
+    match = red_match(num_players, target_score=10_000)
+
+    for place in range(num_players + 1):
+        assert (match.dealer, match.game.to_move) == ((place - 1) % num_players, place % num_players)
+        match.play("draw").play("keep")
+        match.play(match.game.legal_actions[0])
+        assert match.rounds[-1].winner == (place + 1) % num_players
+
+
 @pytest.mark.parametrize("players", [2, 3])
 def test_the_deal_moves_also_after_a_round_without_a_winner(players):
     """Rules 8.10: no card of this deck goes on another, so nobody can play."""

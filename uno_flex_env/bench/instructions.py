@@ -41,7 +41,7 @@ def instruction_figures(advance: Callable[[], None]) -> list[Figure]:
     for players in PLAYERS:
         cost = {parts: _instructions(players, parts, advance) for parts in (RULES_ONLY, MASK, OBSERVATION, ALL)}
         rows = {
-            "rules": ("rules, choice of the action, dealing", cost[RULES_ONLY]),
+            "rules": ("rules, choosing the action", cost[RULES_ONLY]),
             "mask": ("mask", cost[MASK] - cost[RULES_ONLY]),
             "observation": ("observation", cost[OBSERVATION] - cost[RULES_ONLY]),
             "all": ("all", cost[ALL]),

@@ -760,6 +760,8 @@ nb::list action_table() {
 }  // namespace
 
 NB_MODULE(_core, m) {
+    // Python frees what modules hold in no particular order at exit; nanobind would report it as leaks.
+    nb::set_leak_warnings(false);
     m.doc() = "The compiled core of uno_flex_env: rules, views, bots and batches.";
     bind_rules_and_states(m);
     bind_batch(m);

@@ -26,7 +26,9 @@ inline const char* table_fields(const State& s) {
     if (s.color >= kColors || s.prior_color >= kColors) return "color must be below 4";
     if (s.top >= kFaces || count(s.discard, s.top) == 0) return "the top is not in the discard pile";
     if (!is_wild(s.top) && kFace[s.top].color != s.color) return "the active color is not the top's";
-    if (s.reserved || s.reserved_line || s.reserved_word || s.reserved_end) return "reserved bytes must be 0";
+    if (s.reserved || s.reserved_line || s.reserved_word) return "reserved bytes must be 0";
+    for (const uint64_t word : s.reserved_end)
+        if (word) return "reserved bytes must be 0";
     for (int p = 0; p < kMaxPlayers; ++p)
         if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
     if (s.rounds && !has(s, kMatch)) return "rounds outside a match";

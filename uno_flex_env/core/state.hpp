@@ -70,12 +70,12 @@ struct alignas(64) State {
     uint16_t known_wilds[kMaxPlayers][kMaxPlayers];
     uint16_t old_wilds[kMaxPlayers];  // nibble w: copies of wild w among the `old` cards of this hand
     uint8_t watchers[kMaxPlayers];    // of each hand: who knows any card of it, bit per seat
-    uint64_t reserved_end;
+    uint64_t reserved_end[3];  // up to a whole cache line
 };
 
 static_assert(sizeof(State) == 704);
 
-/// Name, place and type of each field, for JSON and for people. A test sees that they tile the struct.
+/// Name, place and type of each field, for JSON and for people.
 struct FieldInfo {
     const char* name;
     size_t offset, size;  // bytes
@@ -102,6 +102,17 @@ inline constexpr FieldInfo kStateFields[] = {
     UNO_FLEX_FIELD(old_wilds, 2, 1),  UNO_FLEX_FIELD(watchers, 1, 1),      UNO_FLEX_FIELD(reserved_end, 8, 1),
 };
 #undef UNO_FLEX_FIELD
+
+/// Whether the fields above follow one another without a gap, to the end of the struct.
+constexpr bool fields_tile_the_state() {
+    size_t end = 0;
+    for (const FieldInfo& field : kStateFields) {
+        if (field.offset != end) return false;
+        end += field.size;
+    }
+    return end == sizeof(State);
+}
+static_assert(fields_tile_the_state(), "a field of State is missing in kStateFields, or there is padding");
 
 inline bool has(const State& s, Switch rule) { return (s.switches & rule) != 0; }
 inline bool has(const State& s, Flag flag) { return (s.flags & flag) != 0; }
