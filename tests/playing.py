@@ -15,7 +15,7 @@ from uno_flex_env import Game, Rules
 PHASES = ["play", "drawn", "challenge", "uno", "catch", "stack", "over"]
 
 # What lets a phase occur at all.
-_NEEDS = {
+_NEEDS: dict[str, dict[str, Any]] = {
     "challenge": {"draw_four": "challenge"},
     "uno": {"uno_call": "explicit"},
     "catch": {"uno_call": "explicit"},

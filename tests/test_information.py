@@ -16,16 +16,16 @@ import pytest
 
 from tests.playing import PHASES, decision, switches_with, wander
 from tests.rules.table import cards, deal, deck_of, table
-from uno_flex_env import Game, RecordError, Rules, State
+from uno_flex_env import Game, RecordError, State
 from uno_flex_env._core import NUM_FEATURES, View
 from uno_flex_env.cards import CODES
-from uno_flex_env.state import STATE_DTYPE
+from uno_flex_env.state import STATE_DTYPE, state_from_json, state_to_json
 
 AGES = ["fresh", "old", "old_wilds", "flags", "blurred"]
 """What a state says about which cards are older than the last reshuffle."""
 
 
-# ---- Two worlds that look alike to a player (fault 3) -----------------------------------------------------------------
+# --- Two worlds that look alike to a player (fault 3) ---------------------------------------------------------------
 
 
 def sees(game: Game, viewer: int) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def look(game: Game, viewer: int) -> list[bytes]:
 @cache
 def watched(phase: str, num_players: int) -> list[tuple[Game, Game, int]]:
     """Pairs of games that look alike to a player, in this phase; some before and some after a reshuffle."""
-    rng, pairs = random.Random(f"{phase} {num_players}"), []
+    rng, pairs = random.Random(f"{phase} {num_players}"), list[tuple[Game, Game, int]]()
     for reshuffled in (False, True):
         enough = len(pairs) + 5
         for seed in itertools.count(1):
@@ -100,11 +100,23 @@ def watched(phase: str, num_players: int) -> list[tuple[Game, Game, int]]:
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_hidden_cards_leave_the_view_the_observation_and_the_mask_as_they_are(phase, num_players):
-    """Fault 3: in every phase, also after a reshuffle. Each of these in `hide` turns it red: the pile, `rng`, `legal` or
-    `drawn` left as they are; another player's hand, `known` or `old_wilds` left as they are; `old` left although blurred;
-    `kOrderedPile` left."""
+    """Fault 3: in every phase, also after a reshuffle.
+
+    MUTANTS."""
     for game, other, viewer in watched(phase, num_players):
         assert look(other, viewer) == look(game, viewer)
+
+
+def test_the_order_of_the_draw_pile_and_the_generator_stay_hidden(num_players):
+    """Fault 20: a search on the view can't foresee what is drawn."""
+    state = decision("play", num_players, 5).state
+    form = state_to_json(state)
+    pile = form["pile"][: state.pile_size]
+    other = state_from_json(form | {"rng": 1, "pile": pile[::-1] + form["pile"][state.pile_size :]})
+
+    assert other.pile_order() != state.pile_order()
+    for viewer in range(num_players):
+        assert other.hide(viewer) == state.hide(viewer)
 
 
 def test_what_another_player_saw_in_a_challenge_stays_hidden():
@@ -158,7 +170,7 @@ def test_a_determinization_does_not_depend_on_what_is_hidden(phase, num_players)
         assert other.state.hide(viewer).determinize(7) != game.state.hide(viewer).determinize(8)
 
 
-# ---- A full state that agrees with what a player has seen -------------------------------------------------------------
+# --- A full state that agrees with what a player has seen -----------------------------------------------------------
 
 
 def gives_up_ages(state: State, viewer: int) -> bool:
@@ -223,7 +235,7 @@ def test_the_end_of_a_round_is_not_determinized():
         game.state.hide(0).determinize(1)
 
 
-# ---- Every arrangement is equally likely ------------------------------------------------------------------------------
+# --- Every arrangement is equally likely ----------------------------------------------------------------------------
 
 
 @dataclass
@@ -310,9 +322,7 @@ def small(text: str, actions: str = "") -> Game:
 
 def played(deck: str, players: int, hand_size: int, actions: str, pile: str) -> Game:
     """A deal of these cards only, after these actions, in which the draw pile is renewed once."""
-    return deal(
-        deck, players, actions=actions, reshuffles=[pile], hand_size=hand_size, deck=deck_of(deck)
-    )
+    return deal(deck, players, actions=actions, reshuffles=[pile], hand_size=hand_size, deck=deck_of(deck))
 
 
 # Two players: seat 0 draws b6, seat 1 b8, then the pile is renewed and two cards are drawn by each.

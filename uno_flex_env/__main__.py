@@ -55,18 +55,21 @@ def _short(reason: str, most: int = 2000) -> str:
 # ---- replay ----
 
 REPLAY = """\
-Replay game records: JSON, one game a line, as Game.to_record() writes them and
-section 11 of RULES.md describes them.
+Replay game records: JSON, one game a line, see section 11 of RULES.md.
+In Python, json.dumps(Game(3, seed=1).play("draw").to_record()) writes one.
 
-A record that is broken or illegal is refused with its line, ply and reason, and
-exit status 2; the games before it have been printed, nothing of it has.
-
-  write a record    python -c "import json, uno_flex_env as u; \\
-                    print(json.dumps(u.Game(3, seed=1).play('draw').to_record()))" > games.jsonl
-  look at it        python -m uno_flex_env replay games.jsonl
+  a line an action  python -m uno_flex_env replay games.jsonl
   as seat 1 saw it  python -m uno_flex_env replay --seat 1 games.jsonl
   for programs      python -m uno_flex_env replay --snapshots games.jsonl
-  from a pipe       zcat games.jsonl.gz | python -m uno_flex_env replay --snapshots -
+  from a pipe       zcat games.jsonl.gz | python -m uno_flex_env replay -
+
+In the table > is clockwise, < counterclockwise, + a green Power and - a red one;
+"cards" are the hands' sizes by seat, "pile" is the draw pile. "decides" is who
+acts next and, unless it is an ordinary turn, on what: a card just drawn, the
+sum owed under stacking, a challenge, uno, catch.
+
+A record that is broken or illegal is refused with its line, ply and reason, and
+exit status 2. The games before it have been printed, nothing of it has.
 """
 
 
@@ -108,7 +111,7 @@ once. Two engines that agree on such numbers agree on the rules there.
 
   from a deal       python -m uno_flex_env perft 4 --players 3 --seed 7
   by first action   python -m uno_flex_env perft 4 --seed 7 --divide
-  with switches     python -m uno_flex_env perft 4 --rules '{"stacking": true, "hand_size": 3}'
+  with switches     python -m uno_flex_env perft 4 --rules '{"stacking": true}'
   from a record     python -m uno_flex_env perft 3 --record game.jsonl --ply 10
 """
 
@@ -146,17 +149,17 @@ def _game_at(file_name: str, ply: int | None) -> Game:
 
 BENCH = """\
 Measure the speed: medians of several runs in which everything takes turns, so
-that what else the machine does slows all alike. One core unless a line says more.
+that what else the machine does slows all alike. One core unless it says more.
 
   everything        python -m uno_flex_env bench
   in some seconds   python -m uno_flex_env bench --quick
-  beside RLCard     pip install rlcard==1.2.0; python -m uno_flex_env bench --peers
-  instructions      python -m uno_flex_env bench --instructions      (needs valgrind)
-  for programs      python -m uno_flex_env bench --json bench.json   ("-": instead of the table)
+  beside RLCard     python -m uno_flex_env bench --peers  (needs rlcard)
+  with callgrind    python -m uno_flex_env bench --instructions
+  for programs      python -m uno_flex_env bench --json bench.json
 
 Or look for faults: play random decisions under all combinations of switches and
-check everything after each. Exit status 1 if a fault is found; it is printed with
-the seed and the record that lead there.
+check everything after each. Exit status 1 if a fault is found; it is printed
+with the seed and the record that lead there.
 
   a billion         python -m uno_flex_env bench --soak --threads 2
   a short one       python -m uno_flex_env bench --soak 1e6 --seed 7
@@ -278,29 +281,31 @@ def _add_replay(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="file of records, one a line; - for standard input")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--snapshots", action="store_true", help="one JSON line a ply: the snapshot and the game's index")
-    form.add_argument("--seat", type=_whole(0, 7), help="show the table as this seat sees it, after every action")
+    form.add_argument(
+        "--seat", metavar="N", type=_whole(0, 7), help="show the table as this seat sees it, after every action"
+    )
 
 
 def _add_perft(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("depth", metavar="DEPTH", type=_whole(0, 100), help="actions to go on")
     parser.add_argument("--divide", action="store_true", help="also the count below each legal action")
-    parser.add_argument("--players", type=_whole(2, 8), default=2, help="2 to 8 (2)")
-    parser.add_argument("--dealer", type=_whole(0, 7), help="seat of the dealer (the last)")
-    parser.add_argument("--seed", type=_whole(0, (1 << 64) - 1), default=0, help="of the deal (0)")
+    parser.add_argument("--players", metavar="N", type=_whole(2, 8), default=2, help="2 to 8 (2)")
+    parser.add_argument("--dealer", metavar="N", type=_whole(0, 7), help="seat of the dealer (the last)")
+    parser.add_argument("--seed", metavar="N", type=_whole(0, (1 << 64) - 1), default=0, help="of the deal (0)")
     parser.add_argument("--rules", type=_switches, default={}, metavar="JSON", help="switches, as records name them")
     parser.add_argument("--record", metavar="FILE", help="begin at the end of the first record of this file instead")
-    parser.add_argument("--ply", type=_whole(0, 1 << 30), help="begin after so many actions of the record")
+    parser.add_argument("--ply", metavar="N", type=_whole(0, 1 << 30), help="begin after so many actions of the record")
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="a few seconds, rough figures")
-    parser.add_argument("--json", metavar="FILE", help="write everything measured to this file; - for standard output")
+    parser.add_argument("--json", metavar="FILE", help="write everything measured to this file; - prints it")
     parser.add_argument("--peers", action="store_true", help="also RLCard's UNO")
     parser.add_argument("--instructions", action="store_true", help="also instructions a decision, by callgrind")
-    parser.add_argument("--games", type=_whole(1, 1 << 20), help="games of the batch (1,024)")
-    parser.add_argument("--runs", type=_whole(1, 1000), help="runs whose median counts (7)")
-    parser.add_argument("--seconds", type=_seconds, help="of each contestant in each run (0.2)")
-    parser.add_argument("--threads", type=_whole(1, 256), help="of what has several (2); of the soak (1)")
+    parser.add_argument("--games", metavar="N", type=_whole(1, 1 << 20), help="games of the batch (1,024)")
+    parser.add_argument("--runs", metavar="N", type=_whole(1, 1000), help="runs whose median counts (7)")
+    parser.add_argument("--seconds", metavar="S", type=_seconds, help="of each contestant in each run (0.2)")
+    parser.add_argument("--threads", metavar="N", type=_whole(1, 256), help="of what has several (2); of the soak (1)")
     parser.add_argument(
         "--soak",
         nargs="?",
@@ -309,7 +314,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="look for faults (a billion decisions)",
     )
-    parser.add_argument("--seed", type=_whole(0, (1 << 64) - 1), help="of the soak (0)")
+    parser.add_argument("--seed", metavar="N", type=_whole(0, (1 << 64) - 1), help="of the soak (0)")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uno_flex_env import _core
-from uno_flex_env.cards import CODES, COLORS
+from uno_flex_env.cards import CODES, COLORS, checked_number
 from uno_flex_env.errors import NotationError
 
 VERBS = ("play", "draw", "keep", "accept", "challenge", "uno", "silent", "catch", "ignore")
@@ -49,14 +49,7 @@ _NUMBER_OF = {text: number for number, text in enumerate(TEXTS)}
 
 def action_to_text(action: int) -> str:
     """Notation of an action number (0-215)."""
-    try:
-        number = int(action)
-        exact = number == action and not isinstance(action, bool)
-    except (TypeError, ValueError, OverflowError):
-        exact = False
-    if not exact or not 0 <= number < NUM_ACTIONS:
-        raise NotationError(f"an action must be a whole number from 0 to {NUM_ACTIONS - 1}, got {action!r}")
-    return TEXTS[number]
+    return TEXTS[checked_number("an action", action, NUM_ACTIONS)]
 
 
 def text_to_action(text: str) -> int:

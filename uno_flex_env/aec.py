@@ -16,7 +16,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from uno_flex_env import _core
 from uno_flex_env._core import State
-from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, TEXTS
+from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, describe_illegal
 from uno_flex_env.display import RENDER_FPS, RENDER_MODES, Display, table_of
 from uno_flex_env.errors import IllegalActionError, NotationError
 from uno_flex_env.game import checked_table
@@ -149,7 +149,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self._clear_masks()
         self._select(self.core.mover)
 
-    def step(self, action: int | None) -> None:
+    def step(self, action: int | np.integer[Any] | None) -> None:
         """Take the action of `agent_selection`; None, and only None, if that agent is finished.
 
         Raises:
@@ -330,8 +330,9 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self._check_bounds(action)
         agent = self.agent_selection
         if self.illegal == "raise":
-            legal = ", ".join(f"{number} ({TEXTS[number]})" for number in self.core.legal_actions())
-            raise IllegalActionError(f"action {action} ({TEXTS[action]}) is illegal for {agent} now; legal: {legal}")
+            mask = np.empty(NUM_ACTIONS, np.int8)
+            self.core.write_mask(mask)
+            raise IllegalActionError(f"{agent}: {describe_illegal(int(action), mask)}")
         EnvLogger.warn_on_illegal_move()
         self._moved = True
         self._cumulative_rewards[agent] = 0.0

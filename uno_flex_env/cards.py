@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -49,9 +50,18 @@ _FACE_OF = {code: face for face, code in enumerate(CODES)}
 
 def card_to_text(face: int) -> str:
     """Notation of a face number (0-91)."""
-    if not 0 <= face < NUM_FACES:
-        raise NotationError(f"a face number must be from 0 to {NUM_FACES - 1}, got {face}")
-    return CODES[face]
+    return CODES[checked_number("a face", face, NUM_FACES)]
+
+
+def checked_number(name: str, number: object, count: int) -> int:
+    """A whole number below `count`, numpy's integers included; `NotationError` for anything else."""
+    try:
+        index = -1 if isinstance(number, bool) else operator.index(number)  # type: ignore[arg-type]
+    except TypeError:
+        index = -1
+    if not 0 <= index < count:
+        raise NotationError(f"{name} must be a whole number from 0 to {count - 1}, got {number!r}")
+    return index
 
 
 def text_to_card(text: str) -> int:

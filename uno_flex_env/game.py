@@ -102,6 +102,8 @@ class Game:
         power = power or "+" * len(hands)
         if len(power) != len(hands) or set(power) - set("+-"):
             raise ValueError(f"power must be {len(hands)} signs + or -, got {power!r}")
+        if type(to_move) is not int or not 0 <= to_move < len(hands):
+            raise ValueError(f"to_move must be a seat from 0 to {len(hands) - 1}, got {to_move!r}")
         if color is None:
             color = top[:1]
         if color not in COLORS or len(color) != 1:

@@ -10,16 +10,14 @@ import numpy.typing as npt
 
 from uno_flex_env._core import State
 from uno_flex_env.actions import NUM_ACTIONS
-from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.opponents import (
     Observations,
     Opponents,
     ask,
+    check_legal,
     checked_opponents,
     controllers,
-    find_illegal,
-    illegal,
     policies_with_offsets,
 )
 from uno_flex_env.options import check_whole, checked_rules
@@ -211,10 +209,7 @@ class LearnerGames:
         if stuck.size:
             raise RuntimeError(f"game {stuck[0]}: an opponent failed to act; reset the games")
         rows = np.arange(self.num_games) if alone is None else np.flatnonzero(~alone)
-        wrong = find_illegal(actions[rows], self.action_masks[rows])
-        if wrong is not None:
-            game = int(rows[wrong])
-            raise IllegalActionError(f"game {game}: {illegal(int(actions[game]), self.action_masks[game])}")
+        check_legal(actions[rows], self.action_masks[rows], rows)
 
     def _advance(self) -> Rows:
         """Take `_actions`, collect what the learners get and say which games were truncated."""

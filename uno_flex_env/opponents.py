@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from uno_flex_env.actions import NUM_ACTIONS, TEXTS
+from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
 from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.rules import MAX_PLAYERS
 from uno_flex_env.vector import EXTERNAL, bot_number
@@ -66,21 +66,21 @@ def ask(policy: Policy, batch: Observations, games: npt.NDArray[np.intp]) -> npt
     if answer.shape != games.shape or not np.issubdtype(answer.dtype, np.integer):
         got = f"{answer.dtype} of shape {answer.shape}"
         raise ValueError(f"the opponent {name} must answer with {games.size} whole numbers, got {got}")
-    row = find_illegal(answer, masks)
-    if row is not None:
-        raise IllegalActionError(f"game {games[row]}: the opponent {name} chose {illegal(int(answer[row]), masks[row])}")
+    check_legal(answer, masks, games, f", opponent {name}")
     return answer
 
 
-def find_illegal(actions: npt.NDArray[Any], masks: npt.NDArray[np.int8]) -> int | None:
-    """The first row whose action is not legal; None if all are."""
+def check_legal(
+    actions: npt.NDArray[Any], masks: npt.NDArray[np.int8], games: npt.NDArray[np.intp], who: str = ""
+) -> None:
+    """IllegalActionError for the first action that is not legal; row i of `actions` and `masks` is game `games[i]`."""
     known = (actions >= 0) & (actions < NUM_ACTIONS)
     legal = known & (masks[np.arange(len(actions)), np.where(known, actions, 0)] != 0)
-    return None if legal.all() else int(legal.argmin())
-
-
-def illegal(action: int, mask: npt.NDArray[np.int8]) -> str:
-    """"action 17 (b1), which is illegal now; legal: ...", for messages."""
-    name = f" ({TEXTS[action]})" if 0 <= action < NUM_ACTIONS else ""
-    legal = ", ".join(f"{number} ({TEXTS[number]})" for number in np.flatnonzero(mask))
-    return f"action {action}{name}, which is illegal now; legal: {legal or 'none, since the game is over'}"
+    if legal.all():
+        return
+    row = int(legal.argmin())
+    action = int(actions[row])
+    why = f"an action must be from 0 to {NUM_ACTIONS - 1}, got action {action}"
+    if known[row]:
+        why = describe_illegal(action, masks[row])
+    raise IllegalActionError(f"game {games[row]}{who}: {why}")

@@ -1,10 +1,9 @@
 """Many games for one learner each, as the `VecEnv` of Stable-Baselines3, with masks for sb3-contrib's MaskablePPO.
 
-    from sb3_contrib import MaskablePPO
-    from uno_flex_env.sb3 import UnoFlexVecEnv
-
-    envs = UnoFlexVecEnv(256, opponents="flex_when_stuck")
-    MaskablePPO("MlpPolicy", envs).learn(1_000_000)
+>>> from sb3_contrib import MaskablePPO
+>>> from uno_flex_env.sb3 import SB3VecEnv
+>>> envs = SB3VecEnv(256, opponents="flex_when_stuck")
+>>> model = MaskablePPO("MlpPolicy", envs).learn(1_000_000)
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from uno_flex_env.rules import Rules
 from uno_flex_env.spaces import ActionSpace
 
 
-class UnoFlexVecEnv(VecEnv):
+class SB3VecEnv(VecEnv):
     """B games of UNO Flex, stepped together by the batch engine, with one learning seat each.
 
     The observation is flat, `Box(0, 1, (640,), uint8)`; the legal actions come from `action_masks()`, also through

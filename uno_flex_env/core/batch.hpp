@@ -34,7 +34,7 @@ inline void clear_events(const Batch& b, int game) {
 inline void begin_episode(const Batch& b, int game) {
     State& s = state_of(b, game);
     Slot& slot = b.slots[game];
-    slot.decisions = 0;
+    slot.decisions = slot.lying = 0;
     deal(s, *static_cast<const Rules*>(b.rules), b.players, b.dealer, episode_seed(slot));
     if (b.match) s.flags |= kMatch;
     clear_events(b, game);
@@ -69,10 +69,9 @@ inline void write_history(const Batch& b, int game, int viewer) {
     }
 }
 
-/// The seat whose view a game's row shows: whoever decides, or the learner once the game is over.
+/// The seat whose view a game's row shows: whoever decides, or the learner once the game lies over.
 inline int viewer_of(const Batch& b, int game) {
-    const State& s = state_of(b, game);
-    if (s.mover != kNone) return s.mover;
+    if (!b.slots[game].lying) return state_of(b, game).mover;
     return b.learners[game] == uno_flex_kernel::kEveryone ? 0 : b.learners[game];
 }
 
@@ -80,9 +79,11 @@ template <int work>
 inline void write_row(const Batch& b, int game) {
     const State& s = state_of(b, game);
     const int viewer = viewer_of(b, game);
+    const bool lying = b.slots[game].lying;
     if constexpr (work & kObservation) encode(s, viewer, b.observations + size_t(game) * kFeatures);
-    if constexpr (work & kMask) write_mask(s.legal, reinterpret_cast<uint8_t*>(b.masks) + size_t(game) * kActions);
-    b.movers[game] = s.mover == kNone ? int8_t(-1) : int8_t(s.mover);
+    if constexpr (work & kMask)
+        write_mask(lying ? ActionSet{} : s.legal, reinterpret_cast<uint8_t*>(b.masks) + size_t(game) * kActions);
+    b.movers[game] = lying ? int8_t(-1) : int8_t(s.mover);
     if (b.history) write_history(b, game, viewer);
 }
 
@@ -124,11 +125,8 @@ inline void settle(const Batch& b, int game) {
                 if (b.final_rows) write_final(b, game);
             }
             reported = true;
-            if (!b.deal_again) {
-                s.mover = kNone;
-                s.legal = ActionSet{};
-                return;
-            }
+            slot.lying = !b.deal_again;
+            if (slot.lying) return;
             ++slot.episode;
             begin_episode(b, game);
         } else if (round_over) {

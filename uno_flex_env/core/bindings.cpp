@@ -313,6 +313,12 @@ struct BatchGames {
         batch.deal_again = deal_again;
         note_events();
     }
+    void check_seats(const uint8_t* seats, const uint8_t* learning) const {
+        for (size_t i = 0; i < states.size() * kMaxPlayers; ++i)
+            require(seats[i] < kBots || seats[i] == uno_flex_kernel::kExternal, "unknown bot");
+        for (size_t i = 0; i < states.size(); ++i)
+            require(learning[i] < batch.players || learning[i] == kEveryone, "unknown seat");
+    }
     void note_events() {
         batch.eventful = batch.max_decisions != 0;
         for (uint8_t c : controllers) batch.eventful |= c != uno_flex_kernel::kExternal;
@@ -400,11 +406,13 @@ void bind_rules_and_states(nb::module_& m) {
         .def(
             "to_bytes", [](const View& v) { return bytes_of(v.state); },
             "Equal for two states exactly if the player can't tell them apart.")
-        .def("__eq__", [](const View& a, nb::handle other) {
-            if (!nb::isinstance<View>(other)) return false;
-            const View& b = nb::cast<const View&>(other);
-            return a.viewer == b.viewer && std::memcmp(&a.state, &b.state, sizeof(State)) == 0;
-        });
+        .def("__eq__",
+             [](const View& a, nb::handle other) {
+                 if (!nb::isinstance<View>(other)) return false;
+                 const View& b = nb::cast<const View&>(other);
+                 return a.viewer == b.viewer && std::memcmp(&a.state, &b.state, sizeof(State)) == 0;
+             },
+             "other"_a.none());
 
     nb::class_<State> state(m, "State",
                             "One round, or the present round of a match: everything, hidden cards included.");
@@ -435,7 +443,8 @@ void bind_rules_and_states(nb::module_& m) {
              [](const State& a, nb::handle other) {
                  return nb::isinstance<State>(other) &&
                         std::memcmp(&a, &nb::cast<const State&>(other), sizeof(State)) == 0;
-             })
+             },
+             "other"_a.none())
         .def("apply", &apply_checked, "action"_a,
              "Take one action. ValueError if it is illegal; the state is then as before.")
         .def(
@@ -572,12 +581,8 @@ void bind_batch(nb::module_& m) {
                Array<const uint8_t, nb::shape<-1>> learners) {
                 require(controllers.shape(0) == b.states.size() && learners.shape(0) == b.states.size(),
                         "one row of controllers and one learner for each game");
-                for (size_t i = 0; i < b.states.size() * kMaxPlayers; ++i)
-                    require(controllers.data()[i] < kBots || controllers.data()[i] == uno_flex_kernel::kExternal,
-                            "unknown bot");
-                for (size_t i = 0; i < b.states.size(); ++i)
-                    require(learners.data()[i] < b.batch.players || learners.data()[i] == kEveryone, "unknown seat");
-                std::memcpy(b.controllers.data(), controllers.data(), b.controllers.size());
+                b.check_seats(controllers.data(), learners.data());
+                 std::memcpy(b.controllers.data(), controllers.data(), b.controllers.size());
                 std::memcpy(b.learners.data(), learners.data(), b.learners.size());
                 b.note_events();
             },
@@ -662,22 +667,30 @@ void bind_batch(nb::module_& m) {
                 require(bytes.size() ==
                             size(b.states) + size(b.slots) + size(b.controllers) + size(b.learners) + size(b.events),
                         "these bytes are of another batch");
-                for (int g = 0; g < b.games(); ++g) {
-                    State s;
-                    std::memcpy(static_cast<void*>(&s), from + size_t(g) * sizeof(State), sizeof(State));
-                    const bool cut = !is_over(s) && s.mover == kNone;  // a truncated game that was left lying
-                    const char* why = cut ? nullptr : check(s);
-                    require(!why && s.players == b.batch.players, "game " + std::to_string(g) + " is no valid state");
-                }
-                auto take = [&](auto& v) {
-                    std::memcpy(static_cast<void*>(v.data()), from, size(v));
-                    from += size(v);
+                auto read = [&](const auto& like) {
+                    auto copy = like;
+                    std::memcpy(static_cast<void*>(copy.data()), from, size(copy));
+                    from += size(copy);
+                    return copy;
                 };
-                take(b.states);
-                take(b.slots);
-                take(b.controllers);
-                take(b.learners);
-                take(b.events);
+                auto states = read(b.states);
+                auto slots = read(b.slots);
+                auto controllers = read(b.controllers);
+                auto learners = read(b.learners);
+                auto events = read(b.events);
+                for (int g = 0; g < b.games(); ++g) {
+                    const bool fits = !check(states[g]) && states[g].players == b.batch.players;
+                    require(fits && (is_over(states[g]) ? slots[g].lying : 1),
+                            "game " + std::to_string(g) + " is no valid state");
+                }
+                b.check_seats(controllers.data(), learners.data());
+                for (const auto& e : events)
+                    require(e.action == kNoEvent || (e.action < kActions && e.seat < b.batch.players), "unknown event");
+                std::memcpy(static_cast<void*>(b.states.data()), states.data(), size(states));
+                std::memcpy(b.slots.data(), slots.data(), size(slots));
+                std::memcpy(b.controllers.data(), controllers.data(), size(controllers));
+                std::memcpy(b.learners.data(), learners.data(), size(learners));
+                if (!events.empty()) std::memcpy(b.events.data(), events.data(), size(events));
                 b.note_events();
             },
             "bytes"_a)

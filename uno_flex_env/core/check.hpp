@@ -26,9 +26,7 @@ inline const char* table_fields(const State& s) {
     if (s.color >= kColors || s.prior_color >= kColors) return "color must be below 4";
     if (s.top >= kFaces || count(s.discard, s.top) == 0) return "the top is not in the discard pile";
     if (!is_wild(s.top) && kFace[s.top].color != s.color) return "the active color is not the top's";
-    if (s.reserved || s.reserved_line || s.reserved_word) return "reserved bytes must be 0";
-    for (const uint64_t word : s.reserved_end)
-        if (word) return "reserved bytes must be 0";
+    if (s.reserved[0] || s.reserved[1] || s.reserved_line || s.reserved_word) return "reserved bytes must be 0";
     for (int p = 0; p < kMaxPlayers; ++p)
         if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
     if (s.rounds && !has(s, kMatch)) return "rounds outside a match";
@@ -87,7 +85,8 @@ inline const char* drawn_card(const State& s) {
         const int known = is_wild(s.drawn) ? nibble(s.known_wilds[v][s.mover], wild) : count(s.known[v], s.drawn);
         if (known >= copies) return "a card just drawn is known";
     }
-    const bool fresh = is_wild(s.drawn) ? nibble(s.old_wilds[s.mover], wild) < copies : count(s.fresh, s.drawn) > 0;
+    const bool fresh = is_wild(s.drawn) ? nibble(s.old_wilds[s.mover], wild) < copies + nibble(s.unsure[s.mover], wild)
+                                        : count(s.fresh, s.drawn) > 0;
     return has(s, kReshuffled) && !fresh ? "a card just drawn is older than the last reshuffle" : nullptr;
 }
 
@@ -97,7 +96,7 @@ inline const char* decision(const State& s) {
     const bool stacked = has(s, kStacking) && top == Effect::next_draws;
     const bool after_uno = s.phase == Phase::uno || s.phase == Phase::catch_;
     if (s.owed && !(stacked && (s.phase == Phase::stack || after_uno))) return "a sum is owed, but nothing was stacked";
-    if (s.owed & 1) return "the sum owed is impossible";
+    if (s.owed > kMaxOwed || s.owed & 1) return "the sum owed is impossible";
     if (has(s, kFlexChallenge) && s.phase != Phase::challenge) return "a flex challenge outside phase challenge";
     switch (s.phase) {
         case Phase::stack:
@@ -150,31 +149,35 @@ inline const char* knowledge(const State& s) {
     return nullptr;
 }
 
-/// `fresh`, `old` and `old_wilds` describe the hands and the pile as they lie.
+/// `fresh`, `old`, `old_wilds` and `unsure` fit the hands and the pile as they lie.
 inline const char* ages(const State& s) {
-    if (s.blurred & ~seated(s)) return "blurred for an empty seat";
-    if (has(s, kReshuffled) ? s.reshuffles == 0 : (s.blurred || any(s.fresh)))
-        return "cards of a reshuffle that never was";
+    if (!has(s, kReshuffled)) {
+        uint64_t bits = s.fresh.word[0] | s.fresh.word[1];
+        for (int p = 0; p < kMaxPlayers; ++p) bits |= uint64_t(s.old[p] | s.old_wilds[p] | s.unsure[p] | s.recent[p]);
+        return bits ? "cards of a reshuffle that never was" : nullptr;
+    }
+    if (s.reshuffles == 0) return "a reshuffle that is not counted";
     if (!valid_cards(s.fresh)) return "unknown card among those of the last reshuffle";
     Cards left = s.fresh;
-    for (int i = 0; i < (has(s, kReshuffled) ? s.pile_size : 0); ++i) {
+    for (int i = 0; i < s.pile_size; ++i) {
         if (count(left, s.pile[i]) == 0) return "a card of the draw pile was not in the last reshuffle";
         remove(left, s.pile[i]);
     }
     for (int p = 0; p < kMaxPlayers; ++p) {
-        int old = 0;
         Cards fresh = shared_colored(left, s.hand[p]);
-        if (has(s, kReshuffled)) old = count(colored_not_in(s.hand[p], fresh));
+        const int old = count(colored_not_in(s.hand[p], fresh)) + sum_of_nibbles(s.old_wilds[p]);
+        if (old != s.old[p]) return "the number of old cards is wrong";
+        if (s.recent[p] & ~(seated(s) & ~(1 << p))) return "a hand seen by an empty seat or by its owner";
         for (int w = 0; w < kWilds; ++w) {
-            const int copies = nibble(s.old_wilds[p], w), fresh_copies = wilds(s.hand[p], w) - copies;
+            // Of the copies that the hand holds or has played unseen, those that are not old are fresh.
+            const int unsure = nibble(s.unsure[p], w);
+            const int fresh_copies = wilds(s.hand[p], w) + unsure - nibble(s.old_wilds[p], w);
             if (fresh_copies < 0) return "more old wilds than wilds";
-            old += copies;
-            if (!has(s, kReshuffled)) continue;
             if (wilds(left, w) < fresh_copies) return "more fresh wilds than the last reshuffle had";
+            if (unsure > wilds(s.discard, w)) return "more plays of a wild than lie in the discard pile";
             for (int k = 0; k < fresh_copies; ++k) add(fresh, kColored + w);
         }
         left = minus(left, fresh);
-        if (old != s.old[p]) return "the number of old cards is wrong";
     }
     return any(left) ? "cards of the last reshuffle are missing" : nullptr;
 }

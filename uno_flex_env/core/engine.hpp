@@ -97,14 +97,15 @@ inline bool renew_pile(State& s, Tape* tape) {
     s.discard = Cards{};
     add(s.discard, s.top);
     s.discard_size = 1;
-    ++s.reshuffles;
+    s.reshuffles = uint16_t(s.reshuffles + (s.reshuffles != 0xFFFF));
     if (tape) tape->noted_size = pile_order(s, tape->noted);
 
     // Everybody has seen which cards went into the pile, so everybody knows which ones are in hands now.
     s.flags |= kReshuffled;
     s.fresh = cards;
-    s.blurred = 0;
     std::memcpy(s.old, s.size, sizeof s.old);
+    std::memset(s.unsure, 0, sizeof s.unsure);
+    std::memset(s.recent, 0, sizeof s.recent);
     for (int p = 0; p < s.players; ++p) s.old_wilds[p] = wild_nibbles(s.hand[p]);
     return true;
 }
@@ -288,7 +289,7 @@ inline void end_round(State& s, int winner) {
     if (winner != kNone)
         for (int p = 0; p < s.players; ++p) s.points = uint16_t(s.points + points(s.hand[p]));
     if (has(s, kMatch)) {
-        ++s.rounds;
+        s.rounds = uint16_t(s.rounds + (s.rounds != 0xFFFF));
         if (winner != kNone) s.score[winner] = uint16_t(s.score[winner] + s.points);
     }
 }
@@ -338,27 +339,20 @@ inline void forget_known(State& s, int player, int face) {
             s.known[v].word[kPlace.word[face]] &= ~kPlace.unit[face];
         } else if (nibble(s.known_wilds[v][player], face - kColored) > 0) {
             s.known_wilds[v][player] = uint16_t(s.known_wilds[v][player] - (1 << (4 * (face - kColored))));
+            // What is left unknown may be that copy, and older than what was drawn since.
+            if (s.drawn != kNone) s.recent[player] &= uint8_t(~(1 << v));
             remove(s.known[v], face);
         }
         note_watcher(s, v, player);
     }
 }
 
-/// A wild played may have been held since before the last reshuffle or drawn after it. With two players it makes no
-/// difference, since the opponent's old cards are known. With more, who can't tell loses track until the next reshuffle.
-inline void blur(State& s, int player, int face) {
-    const int wild = face - kColored;
-    if (s.players == 2 || s.old[player] == 0 || s.old[player] > s.size[player]) return;
-    int old_copies = 0;
-    for (int p = 0; p < s.players; ++p) old_copies += nibble(s.old_wilds[p], wild);
-    for (int v = 0; v < s.players; ++v) {
-        const int own_old = nibble(s.old_wilds[v], wild), own_fresh = wilds(s.hand[v], wild) - own_old;
-        const bool may_be_old = old_copies > own_old, may_be_fresh = count(s.fresh, face) > own_fresh;
-        if (v != player && may_be_old && may_be_fresh) s.blurred |= uint8_t(1 << v);
-    }
+inline int sum_of_nibbles(uint16_t nibbles) {
+    return nibble(nibbles, 0) + nibble(nibbles, 1) + nibble(nibbles, 2) + nibble(nibbles, 3);
 }
 
-/// Keep account of which cards in hands are older than the last reshuffle, now that `face` has left the player's.
+/// Keep account of the age of the cards in hands: held since before the last reshuffle, or fresh, drawn after it. Who
+/// saw the reshuffle knows it of every colored card that is played, and of a wild where only one is possible.
 inline void forget_age(State& s, int player, int face) {
     if (!is_wild(face)) {
         uint64_t& word = s.fresh.word[kPlace.word[face]];
@@ -366,13 +360,18 @@ inline void forget_age(State& s, int player, int face) {
         word &= ~kPlace.unit[face];
         return;
     }
-    const int wild = face - kColored;
-    if (s.drawn == kNone) blur(s, player, face);
-    if (s.drawn == kNone && nibble(s.old_wilds[player], wild) > 0) {
-        s.old_wilds[player] = uint16_t(s.old_wilds[player] - (1 << (4 * wild)));
+    const int wild = face - kColored, one = 1 << (4 * wild);
+    int old_copies = 0;
+    for (int p = 0; p < s.players; ++p) old_copies += nibble(s.old_wilds[p], wild);
+    // The hand has lost the card already; what it has drawn since the reshuffle and not surely played is fresh.
+    const int fresh_cards = s.size[player] + 1 + sum_of_nibbles(s.unsure[player]) - s.old[player];
+    if (s.drawn != kNone || s.old[player] == 0 || old_copies == 0) {
+        remove(s.fresh, face);
+    } else if (fresh_cards == 0 || wilds(s.fresh, wild) == 0) {
+        s.old_wilds[player] = uint16_t(s.old_wilds[player] - one);
         --s.old[player];
     } else {
-        remove(s.fresh, face);
+        s.unsure[player] = uint16_t(s.unsure[player] + one);
     }
 }
 
@@ -400,10 +399,12 @@ inline void everyone_else_draws(State& s, int player, int n, Tape* tape) {
     for (int k = 1; k < s.players; ++k) draw_cards(s, seat_after(s, player, k), n, tape);
 }
 
+constexpr int kMaxOwed = 254;  // far more than there are cards
+
 /// Draw Two on its regular side. Under `stacking` next may answer it, unless it was the last card.
 inline void next_draws(State& s, int player, int n, bool draws, Tape* tape) {
     if (has(s, kStacking)) {
-        s.owed = uint8_t(s.owed + n);
+        s.owed = uint8_t(s.owed + n < kMaxOwed ? s.owed + n : kMaxOwed);
         if (s.size[player] > 0) {
             s.turn = uint8_t(seat_after(s, player, 1));
             return;
@@ -482,6 +483,7 @@ inline void reveal(State& s, int viewer, int owner) {
     known = plus(plus(known, colored_not_in(hand, known)), wild_cards(wild_nibbles(hand)));
     s.known_wilds[viewer][owner] = wild_nibbles(hand);
     note_watcher(s, viewer, owner);
+    if (has(s, kReshuffled)) s.recent[owner] |= uint8_t(1 << viewer);
 }
 
 /// `accept` or `challenge` a Draw Four (rules 7; for its flex side, rules 9).

@@ -15,7 +15,7 @@ void reset(const Batch& b, int begin, int end, const uint8_t* which) {
         settle(b, g);
         while (b.terminated[g] || b.truncated[g]) {
             clear_results(b, g);
-            if (state_of(b, g).mover != kNone) break;
+            if (!b.slots[g].lying) break;
             ++b.slots[g].episode;
             begin_episode(b, g);
             settle(b, g);
@@ -27,7 +27,7 @@ void reset(const Batch& b, int begin, int end, const uint8_t* which) {
 int find_illegal(const Batch& b, int begin, int end) {
     for (int g = begin; g < end; ++g) {
         const int a = b.actions[g];
-        if (a >= 0 && (a >= kActions || !contains(state_of(b, g).legal, a))) return g;
+        if (a >= 0 && (a >= kActions || b.slots[g].lying || !contains(state_of(b, g).legal, a))) return g;
     }
     return -1;
 }
@@ -41,8 +41,7 @@ void step(const Batch& b, int begin, int end) {
 
 void sample(const Batch& b, int begin, int end, int32_t* actions) {
     for (int g = begin; g < end; ++g) {
-        const ActionSet& legal = state_of(b, g).legal;
-        actions[g] = any(legal) ? pick(legal, b.slots[g].bot_rng) : -1;
+        actions[g] = b.slots[g].lying ? -1 : pick(state_of(b, g).legal, b.slots[g].bot_rng);
     }
 }
 

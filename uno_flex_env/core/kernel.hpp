@@ -15,7 +15,8 @@ struct Slot {
     uint64_t bot_rng;    // for the bots and for random actions
     uint32_t episode;    // which one is being played
     uint32_t decisions;  // taken in it by the learner
-    uint64_t paid;       // 1: the row of rewards is not all zero
+    uint32_t paid;       // 1: the row of rewards is not all zero
+    uint32_t lying;      // 1: the game is over or truncated and waits to be dealt again
 };
 
 /// A public event: who did what, and how many cards were drawn in it.

@@ -49,8 +49,7 @@ struct alignas(64) State {
     uint8_t prior_color;          // active color before the last play: what guilt is judged by
     uint8_t winner;               // seat; kNone when there is none
     uint8_t hand_size;
-    uint8_t blurred;              // bit per seat: can no longer tell whose cards are older than the last reshuffle
-    uint8_t reserved;
+    uint8_t reserved[2];
     uint16_t points;              // what the winner scores
     uint16_t target_score;
     uint32_t ply;                 // actions taken in this round
@@ -61,16 +60,19 @@ struct alignas(64) State {
     uint64_t reserved_word;
 
     uint8_t pile[kDeckSize];   // the first pile_size are the draw pile, the others 0
-    uint8_t old[kMaxPlayers];  // cards in each hand since before the last reshuffle; 0 before the first
+    uint8_t old[kMaxPlayers];   // cards of each hand at the last reshuffle, less plays known to be of those; 0 before
 
-    Cards fresh;               // cards of the last reshuffle that have not been played since
+    Cards fresh;            // cards of the last reshuffle, less plays known to be of those
     Cards deck;                // what is dealt
     Cards known[kMaxPlayers];  // cards that this player has seen in others' hands and that are still there
     /// Nibble w of [viewer][owner]: copies of wild w among them.
     uint16_t known_wilds[kMaxPlayers][kMaxPlayers];
-    uint16_t old_wilds[kMaxPlayers];  // nibble w: copies of wild w among the `old` cards of this hand
+    /// Nibble w: copies of wild w that this hand held at the last reshuffle, less those of its plays known to be old.
+    uint16_t old_wilds[kMaxPlayers];
+    /// Nibble w: since then, plays of wild w that may have been of an old or of a fresh copy.
+    uint16_t unsure[kMaxPlayers];
     uint8_t watchers[kMaxPlayers];    // of each hand: who knows any card of it, bit per seat
-    uint64_t reserved_end[3];  // up to a whole cache line
+    uint8_t recent[kMaxPlayers];  // of each hand: who has seen it since the last reshuffle, bit per seat
 };
 
 static_assert(sizeof(State) == 704);
@@ -93,13 +95,13 @@ inline constexpr FieldInfo kStateFields[] = {
     UNO_FLEX_FIELD(knowers, 1, 1),    UNO_FLEX_FIELD(flags, 1, 1),         UNO_FLEX_FIELD(empty_draws, 1, 1),
     UNO_FLEX_FIELD(hand, 8, 2),       UNO_FLEX_FIELD(discard, 8, 1),       UNO_FLEX_FIELD(discard_size, 1, 1),
     UNO_FLEX_FIELD(dealer, 1, 1),     UNO_FLEX_FIELD(turn, 1, 1),          UNO_FLEX_FIELD(prior_color, 1, 1),
-    UNO_FLEX_FIELD(winner, 1, 1),     UNO_FLEX_FIELD(hand_size, 1, 1),     UNO_FLEX_FIELD(blurred, 1, 1),
+    UNO_FLEX_FIELD(winner, 1, 1),     UNO_FLEX_FIELD(hand_size, 1, 1),     
     UNO_FLEX_FIELD(reserved, 1, 1),   UNO_FLEX_FIELD(points, 2, 1),        UNO_FLEX_FIELD(target_score, 2, 1),
     UNO_FLEX_FIELD(ply, 4, 1),        UNO_FLEX_FIELD(score, 2, 1),         UNO_FLEX_FIELD(rounds, 2, 1),
     UNO_FLEX_FIELD(reshuffles, 2, 1), UNO_FLEX_FIELD(reserved_line, 4, 1), UNO_FLEX_FIELD(reserved_word, 8, 1),
     UNO_FLEX_FIELD(pile, 1, 1),       UNO_FLEX_FIELD(old, 1, 1),           UNO_FLEX_FIELD(fresh, 8, 1),
     UNO_FLEX_FIELD(deck, 8, 1),       UNO_FLEX_FIELD(known, 8, 2),         UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
-    UNO_FLEX_FIELD(old_wilds, 2, 1),  UNO_FLEX_FIELD(watchers, 1, 1),      UNO_FLEX_FIELD(reserved_end, 8, 1),
+    UNO_FLEX_FIELD(old_wilds, 2, 1), UNO_FLEX_FIELD(unsure, 2, 1),  UNO_FLEX_FIELD(watchers, 1, 1),      UNO_FLEX_FIELD(recent, 1, 1),
 };
 #undef UNO_FLEX_FIELD
 

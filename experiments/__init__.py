@@ -1,0 +1,1 @@
+"""Runs and measurements: `python -m experiments` from the project's root."""

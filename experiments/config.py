@@ -1,0 +1,42 @@
+"""Settings of a run: frozen dataclasses, filled from TOML and from flags of the same names."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+
+def read(kind: type, path: Path) -> Any:
+    """The dataclass `kind` with the settings that a TOML file names; all others keep their defaults.
+
+    Raises:
+        ValueError: the file is not TOML, or a setting is unknown or of another type; the message says which there are.
+    """
+    try:
+        return from_table(kind, tomllib.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def from_table(kind: type, table: Mapping[str, Any]) -> Any:
+    """The dataclass `kind` with these settings."""
+    types = get_type_hints(kind)
+    names = [field.name for field in fields(kind)]
+    for name in table:
+        if name not in names:
+            raise ValueError(f"no such setting: {name!r}; there are {', '.join(names)}")
+    return kind(**{name: _checked(name, value, types[name]) for name, value in table.items()})
+
+
+def _checked(name: str, value: Any, wanted: Any) -> Any:
+    """A value of TOML as one of the dataclass: whole numbers are floats too, and lists are tuples."""
+    if get_origin(wanted) is tuple and isinstance(value, list):
+        return tuple(_checked(name, item, get_args(wanted)[0]) for item in value)
+    if wanted is float and type(value) is int:
+        return float(value)
+    if type(value) is not wanted:
+        raise ValueError(f"{name} must be {getattr(wanted, '__name__', wanted)}, got {value!r}")
+    return value
