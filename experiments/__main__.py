@@ -19,7 +19,8 @@ itself. Ends with a table of win rates against every rule bot.
   python -m experiments train --config configs/train/quick.toml --name wide --hidden 512 512 --seed 2
   tensorboard --logdir runs
 
-A file holds the settings that differ from the defaults below; flags go before the file.
+--config FILE reads the settings that differ from the defaults, by the names of the flags below (with _ for -). A flag
+goes before the file. Results: runs/NAME/model.pt, config.json and TensorBoard events.
 """
 
 
@@ -30,10 +31,11 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments in (["-h"], ["--help"]) else 2
     try:
         config = parse(arguments[1:])
-        folder, rates = train(config)
     except (OSError, ValueError) as error:
         print(f"python -m experiments train: {error}", file=sys.stderr)
         return 2
+    try:
+        folder, rates = train(config)
     except KeyboardInterrupt:
         return 130
     print(table(rates))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from experiments.files import write_whole
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.opponents import Observations
@@ -23,7 +25,7 @@ def layers(hidden: Sequence[int]) -> nn.Sequential:
     """From features (B, 640) over ReLU layers of these widths to logits (B, 216)."""
     widths = [NUM_FEATURES, *hidden]
     steps: list[nn.Module] = []
-    for before, after in zip(widths, widths[1:], strict=False):
+    for before, after in pairwise(widths):
         steps += [nn.Linear(before, after), nn.ReLU()]
     return nn.Sequential(*steps, nn.Linear(widths[-1], NUM_ACTIONS))
 
@@ -56,15 +58,9 @@ class NetworkPolicy:
 def save(policy: NetworkPolicy, path: Path, **notes: Any) -> None:
     """Write the network, with plain notes about it. The file is either the old or the new one, never half of it."""
     kept = {"format": FORMAT, "hidden": list(policy.hidden), "notes": notes, "weights": policy.network.state_dict()}
-    part = path.with_name(f"{path.name}.part{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            torch.save(kept, file)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    data = io.BytesIO()
+    torch.save(kept, data)
+    write_whole(path, data.getvalue())
 
 
 def load(path: Path, *, seed: int = 0, greedy: bool = False) -> NetworkPolicy:

@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 import uno_flex_env
 from experiments.evaluate import WinRate, win_rate
+from experiments.files import write_whole
 from experiments.network import NetworkPolicy, save
 from uno_flex_env.sb3 import SB3VecEnv
 from uno_flex_env.vector import BOTS
@@ -79,7 +80,7 @@ def train(config: TrainConfig, runs: Path = Path("runs")) -> tuple[Path, list[Wi
     torch.set_num_threads(config.threads)
     folder = new_folder(runs, config.name)
     notes = {"version": uno_flex_env.__version__, "torch": torch.__version__, "config": asdict(config)}
-    (folder / "config.json").write_text(json.dumps(notes, indent=2) + "\n", encoding="utf-8")
+    write_whole(folder / "config.json", json.dumps(notes, indent=2).encode() + b"\n")
     envs = SB3VecEnv(config.num_envs, config.num_players, opponents=config.first_opponent)
     model = learner(config, envs)
     model.set_logger(configure(str(folder), ["tensorboard"]))
@@ -128,6 +129,11 @@ def snapshot(model: MaskablePPO, config: TrainConfig) -> NetworkPolicy:
     return NetworkPolicy(copy.deepcopy(network), config.hidden, seed=model.num_timesteps)
 
 
+def measure(model: MaskablePPO, config: TrainConfig, bot: str, deals: int, seed: int) -> WinRate:
+    """How often the policy as it is now wins against a bot in all other seats."""
+    return win_rate(snapshot(model, config), bot, num_players=config.num_players, deals=deals, seed=seed)
+
+
 class Supervision(BaseCallback):
     """Between rollouts: show how far the run is, and now and then save the network, log its win rate and let the
     learner meet it."""
@@ -161,11 +167,12 @@ class Supervision(BaseCallback):
         self.logger.dump(self.num_timesteps)
 
     def _take_snapshot(self) -> None:
-        config = self.config
-        network = snapshot(self.model, config)
-        save(network, self.folder / "model.pt", steps=self.num_timesteps, **asdict(config))
+        config, model = self.config, self.model
+        assert isinstance(model, MaskablePPO)
+        network = snapshot(model, config)
+        save(network, self.folder / "model.pt", decisions=self.num_timesteps, config=asdict(config))
         # Other deals than those of the evaluation at the end.
-        rate = win_rate(network, config.first_opponent, num_players=config.num_players, deals=200, seed=config.seed + 1)
+        rate = measure(model, config, config.first_opponent, 200, config.seed + 1)
         self.logger.record(f"win_rate/{rate.bot}", rate.mean)
         self.logger.record(f"win_rate/{rate.bot}_margin", rate.margin)
         self._bar.set_postfix_str(f"wins {100 * rate.mean:.0f} % against {rate.bot}", refresh=False)

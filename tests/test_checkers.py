@@ -97,12 +97,12 @@ def test_rendering(num_players):
     render_test(partial(uno_flex_v0.env, num_players))
 
 
-@pytest.mark.parametrize("num_players", [2, 8])
 def test_the_performance_benchmark_runs(monkeypatch, num_players):
-    """For 500 cycles instead of five seconds."""
+    """For 200 cycles instead of five seconds."""
     ticks = count()
-    monkeypatch.setattr("pettingzoo.test.performance_benchmark.time", SimpleNamespace(time=lambda: next(ticks) / 100))
+    monkeypatch.setitem(performance_benchmark.__globals__, "time", SimpleNamespace(time=lambda: next(ticks) / 40))
     performance_benchmark(uno_flex_v0.env(num_players))
+    assert 200 <= next(ticks) <= 203
 
 
 # ---- Gymnasium and Stable-Baselines3 ----
@@ -161,6 +161,8 @@ def test_stable_baselines3(num_players):
     checker.check_env(SingleAgentEnv(num_players, illegal="terminate"))
 
 
+# The history is meant for sequence models, which have policies of their own.
+@pytest.mark.filterwarnings("ignore:Your observation history has an unconventional shape")
 @pytest.mark.parametrize("options", [*OPTIONS.values(), {"opponents": "flex_any", "seat": "random"}])
 def test_stable_baselines3_with_legal_actions(options):
     checker = pytest.importorskip("stable_baselines3.common.env_checker")

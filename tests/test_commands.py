@@ -405,6 +405,7 @@ def only_batches(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--soak", "inf"], "must be a whole number"),
         (["--soak", "1", "--peers"], "--peers does not go with --soak"),
         (["--soak", "1", "--json", "x"], "--json does not go with --soak"),
+        (["--json", "no/where.json"], "No such file"),
         (["--fast"], "unrecognized arguments: --fast"),
     ],
 )

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.faces import EVERY_PHASE
-from uno_flex_env import Game, RecordError, State, _core
+from uno_flex_env import Game, RecordError, Rules, State, _core
 from uno_flex_env.__main__ import main
 from uno_flex_env.bench import soak as soaking
 from uno_flex_env.bench.soak import COMBINATIONS, play_table, soak, table_of
@@ -32,7 +32,7 @@ GOLDEN = Path(__file__).parent / "golden"
 @pytest.mark.sanitize
 @pytest.mark.parametrize("level", _core.levels())
 def test_a_short_soak_finds_nothing(monkeypatch, level):
-    """Every combination of switches and players would need 700,000 decisions; this sees a mixture of them."""
+    """A mixture of all switches and numbers of players; every combination of them takes about a million decisions."""
     monkeypatch.setenv("UNO_FLEX_LEVEL", level)
 
     assert soak(200_000, seed=_core.levels().index(level)) is None
@@ -84,6 +84,21 @@ def test_a_form_that_loses_something_is_found(monkeypatch):
     assert fault.reason == "the state's JSON is of another state"
 
 
+def test_an_error_on_the_way_is_a_fault_with_its_record(monkeypatch):
+    """Not the end of the soak without a word of where it was."""
+
+    def refuse(raw: bytes) -> State:
+        raise ValueError("no valid state: for a test")
+
+    monkeypatch.setattr(State, "from_bytes", refuse)
+
+    fault = soak(1000)
+
+    assert fault is not None
+    assert fault.reason == "ValueError: no valid state: for a test"
+    assert len(fault.record["actions"]) == 10
+
+
 def test_the_soak_visits_every_combination_of_switches_and_players():
     """Once in so many tables, whatever the seed."""
     seen = {
@@ -120,6 +135,15 @@ def test_a_soak_goes_on_to_the_end_of_a_round_or_match():
 
     assert found is None
     assert taken > 1
+
+
+def test_a_round_that_goes_on_for_ever_is_given_up():
+    """Two players hold b6 and g7 under a red top and in turn draw a red card, which they must play. No fault."""
+    rules = Rules(hand_size=1, play_drawn_card="forced", deck={card: 1 for card in ("r1", "r3", "r5", "b6", "g7")})
+    results = [_core.soak(rules.core, 2, False, seed, 1) for seed in range(40)]
+
+    assert max(taken for taken, _ in results) == 65_536
+    assert {found for _, found in results} == {None}
 
 
 @pytest.mark.parametrize(

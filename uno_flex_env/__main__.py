@@ -63,7 +63,7 @@ In Python, json.dumps(Game(3, seed=1).play("draw").to_record()) writes one.
   for programs      python -m uno_flex_env replay --snapshots games.jsonl
   from a pipe       zcat games.jsonl.gz | python -m uno_flex_env replay -
 
-In the table > is clockwise, < counterclockwise, + a green Power and - a red one;
+In the table > is clockwise, < counterclockwise, + a green Power, - a red one;
 "cards" are the hands' sizes by seat, "pile" is the draw pile. "decides" is who
 acts next and, unless it is an ordinary turn, on what: a card just drawn, the
 sum owed under stacking, a challenge, uno, catch.
@@ -183,10 +183,14 @@ def _measure(options: argparse.Namespace) -> int:
         peers=options.peers,
         instructions=options.instructions,
     )
+    path = None if options.json in (None, "-") else Path(options.json)
+    if path is not None:
+        path.open("a").close()  # refused now and not after minutes
     report = bench(settings, sys.stderr)
-    if options.json is not None and options.json != "-":
-        Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(report, indent=1) if options.json == "-" else as_table(report))
+    text = json.dumps(report, indent=1)
+    if path is not None:
+        path.write_text(text + "\n", encoding="utf-8")
+    print(text if options.json == "-" else as_table(report))
     return 0
 
 

@@ -306,6 +306,7 @@ def test_a_match_is_played_to_500():
     match = Match(4, seed=1)
     while match.winner is None:
         assert max(match.scores) < 500
+        assert len(match.rounds) < 100, "a round is worth some 100 points"
         match.play(match.game.legal_actions[0])
 
     assert match.scores[match.winner] == max(match.scores) >= 500

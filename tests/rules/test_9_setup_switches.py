@@ -147,6 +147,7 @@ def test_target_score_is_for_a_match_only(target_score):
     match = Match(2, rules, seed=1)
     while match.winner is None:
         assert max(match.scores) < target_score
+        assert len(match.rounds) < 100, "a round is worth some 100 points"
         match.play(match.game.legal_actions[0])
 
     assert match.scores[match.winner] >= target_score

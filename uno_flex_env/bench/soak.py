@@ -42,16 +42,15 @@ class Fault:
     number: int
     """Of the table in the soak."""
     table: Table
-    record: dict[str, Any] | None
-    """The round up to the fault; None if the deal itself is at fault."""
+    record: dict[str, Any]
+    """The round up to the fault."""
 
     def __str__(self) -> str:
         rules = json.dumps(self.table.rules.to_dict())
         kind = "a match" if self.table.match else "a round"
-        record = "no record" if self.record is None else json.dumps(self.record)
         return (
             f"soak with seed {self.seed}, table {self.number}: {self.reason}\n"
-            f"{self.table.players} players, {kind}, rules {rules}\n{record}"
+            f"{self.table.players} players, {kind}, rules {rules}\n{json.dumps(self.record)}"
         )
 
 
@@ -65,7 +64,8 @@ def soak(
 ) -> Fault | None:
     """Play about so many random decisions; the first fault found, or None.
 
-    The tables depend on the seed and on the number of decisions, not on the threads.
+    The tables depend on the seed and on the number of decisions, not on the threads. A round with few cards can go on
+    for ever; such a one is given up after 65,536 actions.
 
     Args:
         advance: called with the number of decisions at each table, in order.
@@ -106,8 +106,8 @@ def play_table(seed: int, number: int, decisions: int, spoil_at: int = 0) -> tup
         reason, dealer, deal_seed, actions = found
         return taken, Fault(reason, seed, number, table, _record(table, dealer, deal_seed, actions))
     if number % _BY_HAND_EVERY == 0:
-        reason, game = play_by_hand(Game(table.players, table.rules, seed=rng.getrandbits(64)), rng)
-        if reason:
+        game = Game(table.players, table.rules, seed=rng.getrandbits(64))
+        if reason := play_by_hand(game, rng):
             return taken, Fault(reason, seed, number, table, game.to_record())
     return taken, None
 
@@ -144,13 +144,17 @@ def _record(table: Table, dealer: int, deal_seed: int, actions: list[int]) -> di
     return game.to_record()
 
 
-def play_by_hand(game: Game, rng: random.Random, most: int = 60) -> tuple[str, Game]:
-    """Play on through the faces for people: what is wrong, or "", and the game there."""
-    while not game.is_over and game.ply < most:
-        game.play(rng.choice(game.legal_actions))
-        if game.ply % 10 == 0 and (reason := _lost_in_writing(game)):
-            return reason, game
-    return _lost_in_writing(game), game
+def play_by_hand(game: Game, rng: random.Random, most: int = 60) -> str:
+    """Play the game on through the faces for people, until something is wrong: what, or ""."""
+    reason = ""
+    try:
+        while not (reason or game.is_over or game.ply == most):
+            game.play(rng.choice(game.legal_actions))
+            if game.ply % 10 == 0:
+                reason = _lost_in_writing(game)
+        return reason or _lost_in_writing(game)
+    except ValueError as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def _lost_in_writing(game: Game) -> str:

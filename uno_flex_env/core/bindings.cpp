@@ -733,7 +733,7 @@ nb::tuple playout(const std::vector<const State*>& states, const std::vector<int
 nb::tuple soak_rounds(const Rules& rules, int players, bool match, uint64_t seed, int64_t decisions, int64_t spoil_at) {
     check_table(rules, players, 0);
     require(decisions >= 1, "decisions must be at least 1, got " + std::to_string(decisions));
-    std::vector<uint8_t> actions(1 << 18);
+    std::vector<uint8_t> actions(1 << 16);
     uno_flex_kernel::Soak job{&rules,    players,  match,          seed,
                               decisions, spoil_at, actions.data(), int64_t(actions.size())};
     const Kernel& kernel = choose_kernel();

@@ -70,7 +70,7 @@ struct Soak {
     int64_t decisions;  // go on until so many are taken and the round is over
     int64_t spoil_at;   // break the state after so many, to see that it is noticed; 0: never
     uint8_t* actions;   // [capacity]: of the present round
-    int64_t capacity;   // a longer round counts as a fault
+    int64_t capacity;   // a longer round is given up
     // What came of it.
     int64_t taken = 0;
     const char* why = nullptr;  // the fault; nullptr: none was found

@@ -40,12 +40,13 @@ inline bool is_faulty(const State& s, Soak& job, uint64_t& rng) {
     return job.why != nullptr;
 }
 
-/// Play the round to its end; false if a fault was found on the way.
+/// Play the round to its end; false if a fault was found on the way or the round has to be given up.
 inline bool play_round(State& s, Soak& job, uint64_t& rng) {
     for (job.length = 0; !is_faulty(s, job, rng); ++job.length) {
         if (is_over(s)) return true;
         if (job.length == job.capacity) {
-            job.why = "the round does not end";
+            // With few cards, a hand that is stuck and a drawn card that must be played, two cards can alternate for ever.
+            if (equal(s.deck, official_deck())) job.why = "the round does not end";
             return false;
         }
         const int action = pick(s.legal, rng);
@@ -58,7 +59,8 @@ inline bool play_round(State& s, Soak& job, uint64_t& rng) {
 
 }  // namespace soaking
 
-/// Play rounds, or matches, until so many decisions have been taken and a round is over, or until a fault is found.
+/// Play rounds, or matches, until so many decisions have been taken and a round is over, until a fault is found, or until
+/// a round that does not end is given up.
 inline void soak(Soak& job) {
     const Rules& rules = *static_cast<const Rules*>(job.rules);
     uint64_t rng = job.seed;
