@@ -64,8 +64,9 @@ def soak(
 ) -> Fault | None:
     """Play about so many random decisions; the first fault found, or None.
 
-    The tables depend on the seed and on the number of decisions, not on the threads. A round with few cards can go on
-    for ever; such a one is given up after 65,536 actions.
+    The tables depend on the seed and on the number of decisions, not on the threads. From the 2,048th action of a round
+    nobody draws by choice, since under some switches random drawing keeps it going. With few cards a round can go on
+    for ever all the same; such a one is given up after 65,536 actions.
 
     Args:
         advance: called with the number of decisions at each table, in order.

@@ -669,7 +669,7 @@ void bind_batch(nb::module_& m) {
                         "these bytes are of another batch");
                 auto read = [&](const auto& like) {
                     auto copy = like;
-                    std::memcpy(static_cast<void*>(copy.data()), from, size(copy));
+                    if (!copy.empty()) std::memcpy(static_cast<void*>(copy.data()), from, size(copy));
                     from += size(copy);
                     return copy;
                 };

@@ -56,9 +56,13 @@ inline int act(Bot bot, const ActionSet& legal, uint64_t& rng) {
     return pick(legal, rng);
 }
 
-/// Play on to the end of the round. `bots` holds one for each seat.
+/// Few rounds take a hundredth of it. With a small deck of one's own, `play_drawn_card` = "forced" can make one endless.
+constexpr int kLongestPlayout = 1 << 20;
+
+/// Play on to the end of the round, or for kLongestPlayout actions. `bots` holds one for each seat.
 inline void play_out(State& s, const uint8_t* bots, uint64_t& rng) {
-    while (!is_over(s)) apply(s, act(Bot(bots[s.mover]), s.legal, rng));
+    for (int left = kLongestPlayout; left > 0 && !is_over(s); --left)
+        apply(s, act(Bot(bots[s.mover]), s.legal, rng));
 }
 
 UNO_FLEX_END

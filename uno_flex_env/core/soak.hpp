@@ -13,7 +13,8 @@ using uno_flex_kernel::Soak;
 
 namespace soaking {
 
-constexpr int kViewEvery = 16;  // a view costs as much as some ten checks
+constexpr int kViewEvery = 16;   // a view costs as much as some ten checks
+constexpr int kPatience = 2048;  // actions of a round after which nobody draws by choice, so that it ends
 
 /// What must hold of a full state drawn from what a player sees: it is valid and looks to that player like the real one.
 inline const char* view_fault(const State& s, int viewer, uint64_t seed) {
@@ -49,7 +50,8 @@ inline bool play_round(State& s, Soak& job, uint64_t& rng) {
             if (equal(s.deck, official_deck())) job.why = "the round does not end";
             return false;
         }
-        const int action = pick(s.legal, rng);
+        const Bot bot = job.length < kPatience ? Bot::random : Bot::flex_any;
+        const int action = act(bot, s.legal, rng);
         job.actions[job.length] = uint8_t(action);
         apply(s, action);
         if (++job.taken == job.spoil_at) s.discard_size ^= 1;
