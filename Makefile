@@ -76,7 +76,8 @@ sanitize: $(READY) ## Run the tests marked so on a core that stops at memory err
 		--config-settings=cmake.define.UNO_FLEX_SANITIZE=ON -e .
 	LD_PRELOAD="$$(for library in asan ubsan stdc++; do \
 		$(firstword $(COMPILER)) -print-file-name=lib$$library.so; done | tr '\n' :)" \
-		ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest --capture=sys -m sanitize
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		$(SANITIZED)/bin/python -m pytest --capture=sys -m sanitize
 
 clean: ## Remove what was built, the virtual environments included
 	rm -rf build dist .venv .venv-* uno_flex_env/_core.pyi

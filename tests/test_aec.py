@@ -85,6 +85,17 @@ def test_a_match_pays_the_win_once_or_the_points_of_every_round(players, reward)
     assert list(received.values()) == pytest.approx(expected.tolist(), rel=1e-6)
 
 
+def test_rewards_are_those_of_the_last_step_alone():
+    """PettingZoo: `rewards` is what the last step brought; a round's points are gone from it after the next one."""
+    env, rng = uno_flex_v0.env(3, SHORT, match=True, reward="points"), random.Random(1)
+    env.reset(seed=1)
+    for _ in range(300):
+        rounds = env.core.rounds
+        env.step(choose(env.infos[env.agent_selection]["action_mask"], rng))
+        assert any(env.rewards.values()) == (env.core.rounds > rounds)
+    assert env.core.rounds > 2
+
+
 def test_a_round_without_a_winner_pays_nothing():
     """Rules 3 and 8."""
     env = uno_flex_v0.env(2, NO_MATCHES)

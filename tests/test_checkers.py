@@ -23,8 +23,8 @@ with warnings.catch_warnings():
     from pettingzoo.test import api_test, performance_benchmark, render_test, seed_test
 
 ENDINGS: dict[str, dict[str, Any]] = {
-    "match": {"match": True, "rules": {"target_score": 100}},
-    "points": {"reward": "points", "match": True, "rules": {"target_score": 100}},
+    "match": {"match": True, "rules": {"target_score": 200, "hand_size": 2}},
+    "points": {"reward": "points", "match": True, "rules": {"target_score": 200, "hand_size": 2}},
     "history": {"history": 8},
     "cut": {"max_decisions": 20},
     "terminate": {"illegal": "terminate"},

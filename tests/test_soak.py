@@ -16,7 +16,7 @@ from tests.faces import EVERY_PHASE
 from uno_flex_env import Game, RecordError, Rules, State, _core
 from uno_flex_env.__main__ import main
 from uno_flex_env.bench import soak as soaking
-from uno_flex_env.bench.soak import COMBINATIONS, play_table, soak, table_of
+from uno_flex_env.bench.soak import COMBINATIONS, Outcome, play_table, soak, table_of
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.replay import read_games, snapshot_lines
 from uno_flex_env.rules import CHOICES
@@ -35,7 +35,7 @@ def test_a_short_soak_finds_nothing(monkeypatch, level):
     """A mixture of all switches and numbers of players; every combination of them takes about a million decisions."""
     monkeypatch.setenv("UNO_FLEX_LEVEL", level)
 
-    assert soak(200_000, seed=_core.levels().index(level)) is None
+    assert soak(200_000, seed=_core.levels().index(level)).fault is None
 
 
 def test_the_command_says_that_nothing_was_found(capsys):
@@ -43,7 +43,7 @@ def test_the_command_says_that_nothing_was_found(capsys):
     assert main(["bench", "--soak", "5e3", "--seed", "3"]) == 0
 
     out = capsys.readouterr().out
-    assert out.endswith(" decisions, seed 3: no fault found\n")
+    assert out.endswith(" decisions, no fault found\n")
     assert int(out.split()[0].replace(",", "")) >= 5000
 
 
@@ -64,10 +64,10 @@ def test_a_state_that_breaks_is_found(capsys, monkeypatch):
 
 def test_a_view_that_does_not_fit_is_found(monkeypatch):
     """The core names the player whose view it is; here its answer is made up."""
-    answer: Any = 7, ("a state drawn from what player 1 sees: nobody has to say UNO", 0, 5, [])
+    answer: Any = 7, False, ("a state drawn from what player 1 sees: nobody has to say UNO", 0, 5, [])
     monkeypatch.setattr(_core, "soak", lambda *arguments: answer)
 
-    fault = soak(1000)
+    fault = soak(1000).fault
 
     assert fault is not None
     assert "what player 1 sees" in str(fault)
@@ -78,7 +78,7 @@ def test_a_form_that_loses_something_is_found(monkeypatch):
     """Bytes, JSON and records are tried at every eighth table."""
     monkeypatch.setattr(soaking, "state_from_json", lambda form: Game(2, seed=0).state)
 
-    fault = soak(1000)
+    fault = soak(1000).fault
 
     assert fault is not None
     assert fault.reason == "the state's JSON is of another state"
@@ -92,7 +92,7 @@ def test_an_error_on_the_way_is_a_fault_with_its_record(monkeypatch):
 
     monkeypatch.setattr(State, "from_bytes", refuse)
 
-    fault = soak(1000)
+    fault = soak(1000).fault
 
     assert fault is not None
     assert fault.reason == "ValueError: no valid state: for a test"
@@ -123,7 +123,7 @@ def test_threads_change_nothing_but_the_time():
     """The tables, and what is played at them, come from seed and number alone."""
     counts: list[list[int]] = [[], []]
     for threads, taken in enumerate(counts, start=1):
-        assert soak(20_000, seed=5, threads=threads, advance=taken.append) is None
+        assert soak(20_000, seed=5, threads=threads, advance=taken.append).fault is None
 
     assert counts[0] == counts[1]
     assert play_table(5, 0, 200) == play_table(5, 0, 200)
@@ -131,19 +131,22 @@ def test_threads_change_nothing_but_the_time():
 
 def test_a_soak_goes_on_to_the_end_of_a_round_or_match():
     """So that ends are seen, however few decisions are asked for."""
-    taken, found = _core.soak(EVERY_PHASE.core, 2, False, 1, 1)
+    taken, endless, found = _core.soak(EVERY_PHASE.core, 2, False, 1, 1)
 
-    assert found is None
+    assert (endless, found) == (False, None)
     assert taken > 1
 
 
-def test_a_round_that_goes_on_for_ever_is_given_up():
+def test_a_round_that_goes_on_for_ever_is_given_up_and_counted():
     """Two players hold b6 and g7 under a red top and in turn draw a red card, which they must play. No fault."""
-    rules = Rules(hand_size=1, play_drawn_card="forced", deck={card: 1 for card in ("r1", "r3", "r5", "b6", "g7")})
+    deck = dict.fromkeys(("r1", "r3", "r5", "b6", "g7"), 1)
+    rules = Rules(hand_size=1, play_drawn_card="forced", deck=deck)
     results = [_core.soak(rules.core, 2, False, seed, 1) for seed in range(40)]
 
-    assert max(taken for taken, _ in results) == 65_536
-    assert {found for _, found in results} == {None}
+    assert {taken for taken, endless, _ in results if endless} == {65_536}
+    assert max(taken for taken, endless, _ in results if not endless) < 100
+    assert {found for *_, found in results} == {None}
+    assert "; 2 rounds went on for ever" in str(Outcome(1000, 2, None))
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,9 @@ class Case:
     played: dict[int, str] = field(default_factory=dict)
     """Wilds that somebody got out of the pools and has played since."""
     seen: dict[int, str] = field(default_factory=dict)
-    """Wilds out of the pools that the player knows in a hand. Whatever else that hand has of pools is of the last one."""
+    """Wilds out of the pools that the player knows in a hand."""
+    recent: set[int] = field(default_factory=set)
+    """Hands that, but for what is seen in them, have nothing of pools before the last one."""
     playable: str = ""
     """In phase `drawn` of another player: what can be played."""
 
@@ -95,7 +97,7 @@ def note(
     """Add an arrangement, once for each card that may be the one just drawn."""
     last = len(case.pools) - 1
     for seat, hand, known in zip(case.others, hands, seen):
-        if seat in case.seen and any(card[1] != last for card in hand if card not in known):
+        if seat in case.recent and any(card[1] != last for card in hand if card not in known):
             return
     arrangement = (gone, tuple(map(frozenset, hands)), tuple(seen))
     texts = [
@@ -149,21 +151,19 @@ class Witness:
 
     def look(self, before: State) -> None:
         owner = before.actor
-        if self.reshuffled:
-            if self.surely_old[owner]:
-                raise TooHard("some of the wilds seen were known before the reshuffle")
-            self.recent.add(owner)
         self.known[owner] = hand(before, owner)
+        if self.reshuffled:
+            self.recent.add(owner)
 
     def note_play(self, before: State, card: str) -> None:
         player, wild, just_drawn = before.mover, card.startswith("W"), before.drawn >= 0
-        if self.known[player][card]:
-            self.known[player][card] -= 1
-            if self.reshuffled and wild and (just_drawn or self.surely_old[player][card]):
-                raise TooHard("a known copy counts as the one played, though the card just drawn was")
+        counts_as_known = self.known[player][card] > 0
+        self.known[player] -= Counter([card])
         if not self.reshuffled or player == self.viewer:
             return
         nothing_drawn = before.sizes[player] + len(cards(self.played[player])) == self.old_size[player]
+        if counts_as_known and wild:
+            self.forget(player, card, just_drawn, nothing_drawn)
         if just_drawn or (not wild and card in self.fresh):
             self.fresh -= Counter([card])
         elif not wild or nothing_drawn:
@@ -171,6 +171,15 @@ class Witness:
             self.old_size[player] -= 1
         else:
             self.played[player] += f" {card}"
+
+    def forget(self, player: int, card: str, just_drawn: bool, nothing_drawn: bool) -> None:
+        """A known wild counts as the one played (rules 7)."""
+        sure, known = self.surely_old[player][card], self.known[player][card] + 1
+        if sure and (known > sure or not (just_drawn or nothing_drawn)):
+            raise TooHard("which of the known copies counts as played")
+        self.surely_old[player] -= Counter([card])
+        if just_drawn:
+            self.recent.discard(player)
 
     def reshuffle(self, before: State, player: int, card: str, mine: Counter[str], after: State) -> Counter[str]:
         """Note which cards are old now and how many each hand has; what the viewer held at that moment."""
@@ -213,10 +222,10 @@ class Witness:
             gone = len(cards(self.played[seat]))
             needs[seat] = game.state.sizes[seat] - sure.total() + gone - old_needs[seat]
             fixed[seat] = text(sure)
-            if seat in self.recent:
-                seen[seat] = text(maybe)
+            seen[seat] = text(maybe)
         played = {seat: self.played[seat] for seat in known}
-        return Case(game, self.viewer, [(text(old), old_needs), (text(fresh), needs)], fixed, played, seen)
+        pools = [(text(old), old_needs), (text(fresh), needs)]
+        return Case(game, self.viewer, pools, fixed, played, seen, self.recent)
 
 
 def hand(state: State, seat: int) -> Counter[str]:

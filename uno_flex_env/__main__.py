@@ -201,11 +201,10 @@ def _soak(options: argparse.Namespace) -> int:
     for name in ("games", "runs", "seconds", "json", "quick", "peers", "instructions"):
         if getattr(options, name):
             raise ValueError(f"--{name} does not go with --soak")
-    seed, threads = options.seed or 0, options.threads or 1
     with Progress(options.soak, "decisions", sys.stderr) as progress:
-        fault = soak(options.soak, seed=seed, threads=threads, advance=progress.advance)
-    print(fault or f"{progress.done:,} decisions, seed {seed}: no fault found")
-    return 0 if fault is None else FOUND
+        outcome = soak(options.soak, seed=options.seed or 0, threads=options.threads or 1, advance=progress.advance)
+    print(outcome)
+    return 0 if outcome.fault is None else FOUND
 
 
 # ---- Arguments ----

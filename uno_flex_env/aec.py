@@ -139,7 +139,6 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._skip_agent_selection = None
         self._paid = False  # `rewards` holds something
 
     def _begin_round(self) -> None:

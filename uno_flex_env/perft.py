@@ -10,11 +10,14 @@ from uno_flex_env.actions import TEXTS
 
 def perft_lines(state: State, depth: int, *, divide: bool) -> Iterator[str]:
     """How many positions lie `depth` actions on, or at an earlier end; with `divide` first below each legal action."""
+    if not divide or depth == 0 or state.is_over:
+        yield str(state.perft(depth))
+        return
     total = 0
-    for action in state.legal_actions() if divide and depth else ():
+    for action in state.legal_actions():
         child = state.copy()
         child.apply(action)
         leaves = child.perft(depth - 1)
         total += leaves
         yield f"{TEXTS[action]:<9} {leaves}"
-    yield str(total or state.perft(depth))
+    yield str(total)

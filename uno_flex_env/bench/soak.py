@@ -54,6 +54,22 @@ class Fault:
         )
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a soak, or of one of its tables."""
+
+    decisions: int
+    endless: int
+    """Rounds that were given up since they went on for ever."""
+    fault: Fault | None
+
+    def __str__(self) -> str:
+        if self.fault is not None:
+            return str(self.fault)
+        endless = f"; {self.endless:,} rounds went on for ever and were given up" if self.endless else ""
+        return f"{self.decisions:,} decisions, no fault found{endless}"
+
+
 def soak(
     decisions: int,
     *,
@@ -61,36 +77,37 @@ def soak(
     threads: int = 1,
     advance: Callable[[int], object] | None = None,
     spoil: bool = False,
-) -> Fault | None:
-    """Play about so many random decisions; the first fault found, or None.
+) -> Outcome:
+    """Play about so many random decisions, or up to the first fault.
 
     The tables depend on the seed and on the number of decisions, not on the threads. From the 2,048th action of a round
-    nobody draws by choice, since under some switches random drawing keeps it going. With few cards a round can go on
-    for ever all the same; such a one is given up after 65,536 actions.
+    nobody draws by choice, since under some switches random drawing keeps it going. Where a drawn card must be played
+    a round can go on for ever all the same; such a one is given up after 65,536 actions.
 
     Args:
         advance: called with the number of decisions at each table, in order.
         spoil: break a state at the second table, to see that it is noticed.
     """
     each = min(max(decisions // COMBINATIONS, _LEAST), _MOST)
-    done = 0
+    done = endless = 0
     with ThreadPoolExecutor(threads) as pool:
         jobs = (
             pool.submit(play_table, seed, number, each, each // 2 if spoil and number == 1 else 0)
             for number in itertools.count()
         )
-        for taken, fault in _in_order(jobs, threads):
-            if fault is not None:
-                return fault
-            done += taken
+        for table in _in_order(jobs, threads):
+            done += table.decisions
+            endless += table.endless
+            if table.fault is not None:
+                return Outcome(done, endless, table.fault)
             if advance is not None:
-                advance(taken)
+                advance(table.decisions)
             if done >= decisions:
                 break
-    return None
+    return Outcome(done, endless, None)
 
 
-def _in_order(jobs: Iterator[Future[tuple[int, Fault | None]]], threads: int) -> Iterator[tuple[int, Fault | None]]:
+def _in_order(jobs: Iterator[Future[Outcome]], threads: int) -> Iterator[Outcome]:
     """The results of the jobs, with only as many of them under way as keep the threads busy."""
     under_way = deque(itertools.islice(jobs, 2 * threads))
     while under_way:
@@ -98,19 +115,21 @@ def _in_order(jobs: Iterator[Future[tuple[int, Fault | None]]], threads: int) ->
         under_way.append(next(jobs))
 
 
-def play_table(seed: int, number: int, decisions: int, spoil_at: int = 0) -> tuple[int, Fault | None]:
-    """Play at one table of a soak: the decisions taken and the fault found."""
+def play_table(seed: int, number: int, decisions: int, spoil_at: int = 0) -> Outcome:
+    """Play at one table of a soak."""
     rng = random.Random(f"{seed} {number}")
     table = table_of(seed, number)
-    taken, found = _core.soak(table.rules.core, table.players, table.match, rng.getrandbits(64), decisions, spoil_at)
+    core_seed = rng.getrandbits(64)
+    taken, endless, found = _core.soak(table.rules.core, table.players, table.match, core_seed, decisions, spoil_at)
+    fault = None
     if found is not None:
         reason, dealer, deal_seed, actions = found
-        return taken, Fault(reason, seed, number, table, _record(table, dealer, deal_seed, actions))
-    if number % _BY_HAND_EVERY == 0:
+        fault = Fault(reason, seed, number, table, _record(table, dealer, deal_seed, actions))
+    elif number % _BY_HAND_EVERY == 0:
         game = Game(table.players, table.rules, seed=rng.getrandbits(64))
         if reason := play_by_hand(game, rng):
-            return taken, Fault(reason, seed, number, table, game.to_record())
-    return taken, None
+            fault = Fault(reason, seed, number, table, game.to_record())
+    return Outcome(taken, int(endless), fault)
 
 
 def table_of(seed: int, number: int) -> Table:

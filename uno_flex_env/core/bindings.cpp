@@ -729,7 +729,7 @@ nb::tuple playout(const std::vector<const State*>& states, const std::vector<int
     return nb::make_tuple(total);
 }
 
-/// Where a soak ended: (decisions taken, None or (what is wrong, dealer, seed of the deal, actions of the round)).
+/// What came of a soak: (decisions, whether the last round was given up, None or the fault).
 nb::tuple soak_rounds(const Rules& rules, int players, bool match, uint64_t seed, int64_t decisions, int64_t spoil_at) {
     check_table(rules, players, 0);
     require(decisions >= 1, "decisions must be at least 1, got " + std::to_string(decisions));
@@ -741,11 +741,11 @@ nb::tuple soak_rounds(const Rules& rules, int players, bool match, uint64_t seed
         nb::gil_scoped_release release;
         kernel.soak(job);
     }
-    if (!job.why) return nb::make_tuple(job.taken, nb::none());
+    if (!job.why) return nb::make_tuple(job.taken, job.endless, nb::none());
     std::string why = job.why;
     if (job.viewer >= 0) why = "a state drawn from what player " + std::to_string(job.viewer) + " sees: " + why;
     const std::vector<int> round(actions.begin(), actions.begin() + job.length);
-    return nb::make_tuple(job.taken, nb::make_tuple(why, job.dealer, job.deal_seed, round));
+    return nb::make_tuple(job.taken, job.endless, nb::make_tuple(why, job.dealer, job.deal_seed, round));
 }
 
 nb::list face_table() {
@@ -781,8 +781,9 @@ NB_MODULE(_core, m) {
     m.def("playout", &playout, "states"_a, "bots"_a, "seed"_a, "repeats"_a, "threads"_a, "winners"_a, "points"_a);
     m.def(
         "soak", &soak_rounds, "rules"_a, "players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,
-        "Play random rounds, or matches, and check everything after every action. Returns the number of decisions and\n"
-        "None, or of the fault found: what is wrong, dealer, seed of the deal and actions of the round.");
+        "Play random rounds, or matches, and check everything after every action. Returns the number of decisions,\n"
+        "whether the last round did not end within 65,536 actions, and None or, of the fault found, what is wrong, dealer,\n"
+        "seed of the deal and actions of the round.");
     m.def("faces", &face_table,
           "(color, symbol, count, points, flex color, has a flex side, flip icon) of the 92 faces.");
     m.def("actions", &action_table, "(verb, face, called color, target offset, flex side) of the 216 actions.");

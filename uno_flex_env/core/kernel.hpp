@@ -78,6 +78,7 @@ struct Soak {
     int dealer = 0;             // of the present round
     uint64_t deal_seed = 0;
     int64_t length = 0;         // actions taken in it
+    bool endless = false;       // it was given up
 };
 
 /// Each works on the games from `begin` to `end`, so that threads can share a batch.

@@ -1,0 +1,572 @@
+"""Gymnasium's vector environment: each row is the single environment, in every auto-reset mode."""
+
+import copy
+import pickle
+import random
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode
+from gymnasium.wrappers.vector import RecordEpisodeStatistics
+
+from tests.faces import EVERY_PHASE, SHORT, first_legal, payoffs
+from uno_flex_env import IllegalActionError, Rules
+from uno_flex_env.actions import NUM_ACTIONS, TEXTS
+from uno_flex_env.game import snapshot
+from uno_flex_env.gym_vector import UnoFlexVectorEnv
+from uno_flex_env.learner import LearnerGames
+from uno_flex_env.observation import NUM_FEATURES
+
+MODES = list(AutoresetMode)
+
+OTHER_OPTIONS: dict[str, Any] = {
+    "num_players": 3,
+    "rules": Rules(hand_size=2, stacking=True, target_score=60),
+    "opponents": ["flex_any", first_legal],
+    "seat": "random",
+    "match": True,
+    "reward": "points",
+    "history": 3,
+    "max_decisions": 12,
+}
+"""Every option that changes what is played, at another value than its default."""
+
+
+def choices(masks: Any, rng: np.random.Generator) -> Any:
+    """A random legal action for each row; 0 where there is none."""
+    return (rng.random(masks.shape) * masks).argmax(axis=1)
+
+
+def same(a: Any, b: Any) -> bool:
+    """The same structure, types and values."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        if a.dtype == object:
+            return a.shape == b.shape and all(map(same, a, b))
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    return a is None and b is None
+
+
+# ---- Each row is the single environment, in every mode (fault 21) ----
+
+
+def check_same_as_sync(env: UnoFlexVectorEnv, steps: int, **options: Any) -> int:
+    """All that Gymnasium's own vectorization of the single environment shows, step by step; how many games end."""
+    mode, seeds = env.autoreset_mode, [7, 1, 2**40, 30, 5]
+    other = gymnasium.make_vec(
+        "UnoFlex-v0", len(seeds), "sync", vector_kwargs={"autoreset_mode": mode}, disable_env_checker=True, **options
+    )
+    assert same(env.reset(seed=seeds), other.reset(seed=seeds))  # type: ignore[arg-type]  # Gymnasium's own allows it
+    rng, masks, ends = np.random.default_rng(0), env.games.action_masks, 0
+    for _ in range(steps):
+        results = env.step(actions := choices(masks, rng))
+        assert same(results, other.step(actions))
+        over = results[2] | results[3]
+        ends += int(over.sum())
+        if mode is AutoresetMode.DISABLED and over.any():
+            observations, _ = env.reset(options={"reset_mask": over})
+            assert same(observations, other.reset(options={"reset_mask": over})[0])
+    assert ends > 20
+    return ends
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_are_single_environments(mode, num_players):
+    """Observations, rewards, flags and infos, against a rule bot."""
+    options: dict[str, Any] = {"num_players": num_players, "rules": SHORT, "opponents": "flex_any"}
+    check_same_as_sync(UnoFlexVectorEnv(5, **options, autoreset_mode=mode), 150, **options)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_rows_are_single_environments_with_every_option(mode):
+    """Matches, points, histories, truncation, a seat drawn for each episode, a bot and a policy."""
+    check_same_as_sync(UnoFlexVectorEnv(5, **OTHER_OPTIONS, autoreset_mode=mode), 120, **OTHER_OPTIONS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_deals_that_end_before_the_learner_decides_are_dealt_again(mode):
+    """With hands of one card a policy often wins first."""
+    options: dict[str, Any] = {"rules": Rules(hand_size=1), "opponents": first_legal, "seat": 1}
+    check_same_as_sync(UnoFlexVectorEnv(5, **options, autoreset_mode=mode), 60, **options)
+
+
+class LateView(UnoFlexVectorEnv):
+    """What is seen after a deal is the old game."""
+
+    def step(self, actions: Any) -> Any:
+        before = self.games.observations.copy()
+        observations, *rest = super().step(actions)
+        over = self.games.terminated
+        observations["observation"][over] = before[over]
+        return observations, *rest
+
+
+class TwicePaid(UnoFlexVectorEnv):
+    """The last reward comes once more with the next step."""
+
+    before: Any = 0.0
+
+    def step(self, actions: Any) -> Any:
+        observations, rewards, terminated, *rest = super().step(actions)
+        paid, self.before = rewards + self.before, rewards * terminated
+        return observations, paid, terminated, *rest
+
+
+class LateMask(UnoFlexVectorEnv):
+    """The infos of the step before."""
+
+    before: Any = None
+
+    def step(self, actions: Any) -> Any:
+        *results, infos = super().step(actions)
+        late, self.before = self.before or infos, infos
+        return *results, late
+
+
+class NeverFinal(UnoFlexVectorEnv):
+    """No last observation."""
+
+    def _finals(self, ended: Any) -> Any:
+        return {}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("broken", [LateView, TwicePaid, LateMask])
+def test_the_comparison_can_fail(broken, mode):
+    """Fault 21, in three ways and every mode."""
+    options: dict[str, Any] = {"rules": SHORT, "opponents": "flex_any"}
+    with pytest.raises(AssertionError):
+        check_same_as_sync(broken(5, **options, autoreset_mode=mode), 150, **options)
+
+
+def test_the_comparison_sees_final_observations():
+    """Fault 21."""
+    options: dict[str, Any] = {"rules": SHORT, "opponents": "flex_any"}
+    with pytest.raises(AssertionError):
+        check_same_as_sync(NeverFinal(5, **options, autoreset_mode="SameStep"), 150, **options)
+
+
+# ---- Rewards (fault 1) ----
+
+
+def check_rewards(num_players: int, opponents: Any) -> None:
+    """The rewards of an episode sum to what the rules pay the learner's seat."""
+    env = UnoFlexVectorEnv(
+        16, num_players, SHORT, opponents=opponents, seat="random", reward="points", autoreset_mode="Disabled"
+    )
+    _, infos = env.reset(seed=num_players)
+    rng, totals, ended = np.random.default_rng(0), np.zeros(16), 0
+    while ended < 40:
+        _, rewards, terminated, _, infos = env.step(choices(infos["action_mask"], rng))
+        totals += rewards
+        for game in np.flatnonzero(terminated).tolist():
+            seat = int(env.games.learners[game])
+            assert totals[game] == np.float32(payoffs(snapshot(env.games.state(game)), "points")[seat])
+            totals[game], ended = 0.0, ended + 1
+        if terminated.any():
+            _, infos = env.reset(options={"reset_mask": terminated})
+
+
+@pytest.mark.parametrize("opponents", ["flex_any", first_legal], ids=["bots", "policies"])
+def test_the_learner_is_handed_the_payoff_of_its_seat(num_players, opponents):
+    """Fault 1: also when it loses on another's turn."""
+    check_rewards(num_players, opponents)
+
+
+@pytest.mark.parametrize("opponents", ["flex_any", first_legal], ids=["bots", "policies"])
+def test_the_reward_check_can_fail(monkeypatch, opponents):
+    """Fault 1: only what the learner's own card has brought is paid."""
+    share = LearnerGames._learners_share
+    monkeypatch.setattr(LearnerGames, "_learners_share", lambda games: np.maximum(share(games), 0))
+    with pytest.raises(AssertionError):
+        check_rewards(3, opponents)
+
+
+def test_gymnasiums_statistics_are_right():
+    """The wrapper that everybody uses sums an episode's rewards to the payoff of the win."""
+    env = RecordEpisodeStatistics(UnoFlexVectorEnv(8, 3, SHORT, opponents="random"))
+    _, infos = env.reset(seed=0)
+    rng, returns = np.random.default_rng(0), set[float]()
+    for _ in range(200):
+        *_, infos = env.step(choices(infos["action_mask"], rng))
+        if "episode" in infos:
+            returns |= set(infos["episode"]["r"][infos["_episode"]].tolist())
+    assert returns == {1.0, -0.5}
+
+
+# ---- Resets ----
+
+
+def test_a_reset_mask_deals_the_games_that_it_names():
+    """Fault 21: the others stay as they are, in any mode."""
+    for mode in MODES:
+        env = UnoFlexVectorEnv(4, opponents="flex_any", autoreset_mode=mode)
+        env.reset(seed=1)
+        before = [env.games.state(game) for game in range(4)]
+        mask = np.array([False, True, False, True])
+        options = {"reset_mask": mask}
+        env.reset(options=options)
+        assert [env.games.state(game) == before[game] for game in range(4)] == [True, False, True, False]
+        assert options["reset_mask"] is mask
+
+
+def test_seeds_reach_the_games_that_are_reset():
+    """A list has one for each game; the single environment plays the same with it."""
+    env = UnoFlexVectorEnv(4, opponents="flex_any", seat="random")
+    env.reset(seed=[3, 4, 5, 6])
+    states = [env.games.state(game) for game in range(4)]
+    env.reset(seed=[5, 3, 3, 3], options={"reset_mask": np.array([True, True, False, False])})
+    assert env.games.state(0) == states[2]
+    assert env.games.state(1) == states[0]
+    assert env.games.state(2) == states[2]
+    env.reset(seed=[None, 4, None, 6])
+    assert [env.games.state(game) == states[game] for game in range(4)] == [False, True, False, True]
+
+
+def test_a_seed_decides_the_games_whatever_else_is_random():
+    """Fault 6: deals, bots and seats, also of seeded and unseeded resets that follow."""
+    shown: list[list[bytes]] = []
+    for _ in range(2):
+        env = UnoFlexVectorEnv(5, **OTHER_OPTIONS)
+        env.reset(seed=12)
+        np.random.seed(len(shown))  # noqa: NPY002  (the global generator must not matter)
+        random.seed(len(shown))
+        shown.append(transcript(env, rows=5))
+    assert shown[0] == shown[1]
+    env.reset(seed=13)
+    assert transcript(env, rows=5) != shown[0]
+
+
+def transcript(env: UnoFlexVectorEnv, rows: int, steps: int = 60) -> list[bytes]:
+    """All that the first games show from where the environment stands, and what unseeded resets bring."""
+    rng, lines = np.random.default_rng(0), []
+    for step in range(steps):
+        masks = np.zeros((64, NUM_ACTIONS), np.int8)
+        masks[: env.num_envs] = env.games.action_masks
+        observations, *results, infos = env.step(choices(masks, rng)[: env.num_envs])
+        lines += [part[:rows].tobytes() for part in (*observations.values(), *results, infos["action_mask"])]
+        if step == steps // 2:
+            env.reset(options={"reset_mask": np.arange(env.num_envs) % 2 == 0})
+    observations, _ = env.reset()
+    return [*lines, *(part[:rows].tobytes() for part in observations.values())]
+
+
+def test_neither_batch_size_nor_threads_matter():
+    """Games 0 to 4 are the same in any batch, on any number of threads."""
+    shown: list[list[bytes]] = []
+    for num_envs, num_threads in [(5, 1), (5, 3), (12, 2), (64, 4)]:
+        env = UnoFlexVectorEnv(num_envs, **OTHER_OPTIONS, num_threads=num_threads)
+        env.reset(seed=2)
+        shown.append(transcript(env, rows=5))
+    assert shown == shown[:1] * 4
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        ([True, False], "reset_mask must be a bool array of shape"),
+        (np.array([1, 0]), "reset_mask must be a bool array of shape"),
+        (np.array([True]), "reset_mask must be a bool array of shape"),
+        (np.array([False, False]), "reset_mask names no game"),
+    ],
+)
+def test_a_bad_reset_mask_is_refused(mask, message):
+    """By name."""
+    env = UnoFlexVectorEnv(2)
+    env.reset()
+    with pytest.raises(ValueError, match=message):
+        env.reset(options={"reset_mask": mask})
+
+
+@pytest.mark.parametrize(("seed", "message"), [([1], "one seed for each of 2 games, got 1"), ([1, -1], "a seed must")])
+def test_bad_seeds_are_refused(seed, message):
+    """By name."""
+    with pytest.raises(ValueError, match=message):
+        UnoFlexVectorEnv(2).reset(seed=seed)
+
+
+def test_steps_outside_an_episode_get_a_clear_message():
+    """Before the first reset, and without auto-reset after an end."""
+    env = UnoFlexVectorEnv(3, rules=SHORT, autoreset_mode="Disabled")
+    with pytest.raises(gymnasium.error.ResetNeeded, match=r"call reset\(\) before step"):
+        env.step([0, 0, 0])
+    with pytest.raises(gymnasium.error.ResetNeeded, match="the first reset deals all games"):
+        env.reset(options={"reset_mask": np.array([True, False, False])})
+    _, infos = env.reset(seed=0)
+    rng, over = np.random.default_rng(0), np.zeros(3, np.bool_)
+    while not over.any():
+        _, _, over, _, infos = env.step(choices(infos["action_mask"], rng))
+    with pytest.raises(gymnasium.error.ResetNeeded, match=f"game {over.argmax()} is over"):
+        env.step(choices(infos["action_mask"], rng))
+
+
+# ---- Actions and masks (faults 17 and 19) ----
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_illegal_action_is_refused_and_no_game_moves(mode):
+    """Fault 19: the message names the game, the action and what is legal."""
+    env = UnoFlexVectorEnv(4, opponents=first_legal, autoreset_mode=mode)
+    _, infos = env.reset(seed=3)
+    mask = infos["action_mask"][2]
+    actions = infos["action_mask"].argmax(axis=1)
+    actions[2] = mask.argmin()
+    before = [env.games.state(game) for game in range(4)]
+    legal = " ".join(TEXTS[action] for action in np.flatnonzero(mask))
+    with pytest.raises(IllegalActionError) as refusal:
+        env.step(actions)
+    assert str(refusal.value) == f"game 2: action {actions[2]} ({TEXTS[actions[2]]}) is illegal now; legal: {legal}"
+    assert [env.games.state(game) for game in range(4)] == before
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ([0], "actions must be 2 whole numbers"),
+        ([0.0, 1.0], "actions must be 2 whole numbers, got float64"),
+        ([216, 0], "game 0: an action must be from 0 to 215, got 216"),
+        ([208, -1], "game [01]: "),
+    ],
+)
+def test_what_are_no_actions_is_refused(actions, message):
+    """-1 leaves no game alone here."""
+    env = UnoFlexVectorEnv(2)
+    env.reset()
+    with pytest.raises(ValueError, match=message):
+        env.step(actions)
+
+
+def check_masks(env: UnoFlexVectorEnv) -> None:
+    """int8, never empty for who must act, empty in finished games, and samples under them are legal."""
+    observations, infos = env.reset(seed=1)
+    over = np.zeros(env.num_envs, np.bool_)
+    for _ in range(60):
+        mask = infos["action_mask"]
+        assert mask.dtype == observations["action_mask"].dtype == np.int8
+        assert np.array_equal(mask, observations["action_mask"])
+        assert np.array_equal(mask.any(axis=1), ~over)
+        assert env.observation_space.contains(observations)
+        actions = env.action_space.sample(mask=tuple(mask))
+        assert mask[np.arange(env.num_envs), actions][~over].all()
+        observations, _, terminated, truncated, infos = env.step(actions)
+        over = terminated | truncated
+
+
+def test_masks_and_what_is_sampled_under_them():
+    """Fault 17."""
+    check_masks(UnoFlexVectorEnv(30, 4, EVERY_PHASE, opponents=["random", first_legal, "random"], max_decisions=20))
+
+
+@pytest.mark.parametrize("lie", [lambda mask: mask.astype(np.float32), np.zeros_like, np.ones_like])
+def test_the_mask_check_can_fail(monkeypatch, lie):
+    """Fault 17."""
+    infos = UnoFlexVectorEnv._infos
+    monkeypatch.setattr(UnoFlexVectorEnv, "_infos", lambda env: {"action_mask": lie(infos(env)["action_mask"])})
+    with pytest.raises(AssertionError):
+        check_masks(UnoFlexVectorEnv(4, rules=SHORT))
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_observations_are_the_callers_if_copied(copied):
+    """Otherwise they are the environment's and change with every step. All else is the caller's."""
+    env, rng = UnoFlexVectorEnv(3, copy=copied), np.random.default_rng(0)
+    observations, infos = env.reset(seed=0)
+    before, masks = copy.deepcopy(observations), infos["action_mask"].copy()
+    after, *results = env.step(choices(masks, rng))
+    assert same(before, observations) == copied
+    assert np.shares_memory(after["observation"], observations["observation"]) != copied
+    assert np.array_equal(infos["action_mask"], masks)
+    kept = copy.deepcopy(results)
+    env.step(choices(env.games.action_masks, rng))
+    assert same(tuple(results), tuple(kept))
+
+
+# ---- Opponents ----
+
+
+class Recorder:
+    """Plays the first legal action and keeps the batches that it has got."""
+
+    def __init__(self) -> None:
+        self.batches: list[dict[str, Any]] = []
+
+    def __call__(self, batch: dict[str, Any]) -> Any:
+        self.batches.append(batch)
+        return first_legal(batch)
+
+
+def test_a_policy_gets_all_rows_in_which_its_seats_decide():
+    """Fault 3: what their movers see and may do, and nothing else; in arrays that it may keep and overwrite."""
+    recorder = Recorder()
+    games = LearnerGames(40, 4, opponents=[recorder, "flex_any", recorder], history=2)
+    row, seen = np.empty(NUM_FEATURES, np.uint8), list[int]()
+    advance = games._advance
+
+    def watched() -> Any:
+        batch = recorder.batches[-1] if recorder.batches else None
+        if batch is not None and len(seen) < len(recorder.batches):
+            waiting = [game for game in range(40) if games._movers[game] in (1, 3)]
+            assert len(batch["observation"]) == len(waiting)
+            for i, game in enumerate(waiting):
+                games.state(game).encode(games.state(game).mover, row)
+                assert np.array_equal(batch["observation"][i], row)
+                assert np.array_equal(batch["action_mask"][i], games.action_masks[game])
+                assert np.array_equal(batch["history"][i], games.histories[game])
+            batch["action_mask"][:] = 0
+            seen.append(len(waiting))
+        return advance()
+
+    games._advance = watched  # type: ignore[method-assign]
+    games.reset(5)
+    play_on(games)
+    assert max(seen) > 20
+
+
+def play_on(games: LearnerGames, steps: int = 20) -> None:
+    for _ in range(steps):
+        games.step(games.action_masks.argmax(axis=1), alone=games._movers < 0)
+
+
+def test_each_policy_plays_its_seats():
+    """Clockwise from the learner, wherever it sits."""
+
+    def never(batch: dict[str, Any]) -> Any:
+        raise AssertionError
+
+    games = LearnerGames(20, 3, opponents=[first_legal, "flex_any"], seat="random", history=1)
+    games.reset(0)
+    assert set(games.learners.tolist()) == {0, 1, 2}
+    games.opponents = ["flex_any", never]
+    with pytest.raises(AssertionError):
+        play_on(games)
+
+
+def test_opponents_may_be_exchanged_between_steps():
+    """The new ones take over the games in progress."""
+    env = UnoFlexVectorEnv(10, opponents="flex_any")
+    _, infos = env.reset(seed=0)
+    recorder = Recorder()
+    env.games.opponents = recorder
+    for _ in range(5):
+        *_, infos = env.step(infos["action_mask"].argmax(axis=1))
+    calls = len(recorder.batches)
+    assert calls >= 5
+    env.games.opponents = "flex_any"
+    env.step(infos["action_mask"].argmax(axis=1))
+    assert len(recorder.batches) == calls
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (lambda batch: [0], ValueError, "opponent <lambda> must answer with [0-9]+ whole numbers, got int64 of shape"),
+        (lambda batch: batch["action_mask"][:, 0] * 0.5, ValueError, "whole numbers, got float64"),
+        (lambda batch: batch["action_mask"].argmin(axis=1), IllegalActionError, r"game \d+, opponent <lambda>: action"),
+    ],
+)
+def test_what_a_policy_answers_is_checked(answer, error, message):
+    """Its games then wait for it, not for their learners: they have to be reset."""
+    env = UnoFlexVectorEnv(6)
+    env.reset(seed=0)
+    env.games.opponents = answer
+    with pytest.raises(error, match=message):
+        play_on(env.games)
+    with pytest.raises(RuntimeError, match="an opponent failed to act; reset the games"):
+        env.step(env.games.action_masks.argmax(axis=1))
+    env.games.opponents = "random"
+    env.reset()
+    env.step(env.games.action_masks.argmax(axis=1))
+
+
+# ---- Options (faults 4 and 7) ----
+
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "as new": lambda env: env,
+    "reset": lambda env: env.reset() and env,
+    "seeded reset": lambda env: env.reset(seed=1) and env,
+    "reset with options": lambda env: env.reset(seed=1, options={"num_players": 2}) and env,
+    "deepcopy": copy.deepcopy,
+    "deepcopy in mid-game": lambda env: env.reset() and copy.deepcopy(env),
+    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
+    "pickle in mid-game": lambda env: env.reset() and pickle.loads(pickle.dumps(env)),
+}
+
+
+def shown_after(way: str, **options: Any) -> list[bytes]:
+    env = WAYS[way](UnoFlexVectorEnv(4, **options))
+    env.reset(seed=9)
+    return transcript(env, rows=4)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_options_survive(way):
+    """Fault 7: each option at another value than its default, the mode included."""
+    options = OTHER_OPTIONS | {"autoreset_mode": "SameStep"}
+    assert shown_after(way, **options) == shown_after("as new", **options)
+
+
+@pytest.mark.parametrize("option", [*OTHER_OPTIONS, "autoreset_mode"])
+def test_the_check_of_options_sees_every_option(option):
+    """Fault 7: one that is lost is noticed."""
+    options = OTHER_OPTIONS | {"autoreset_mode": "SameStep"}
+    lost = {name: value for name, value in options.items() if name != option}
+    if option == "num_players":
+        lost["opponents"] = "flex_any"
+    assert shown_after("as new", **lost) != shown_after("as new", **options)
+
+
+def test_copies_play_on_identically():
+    """Fault 8: from the midst of games; the original does not notice."""
+    env = UnoFlexVectorEnv(5, **OTHER_OPTIONS)
+    env.reset(seed=4)
+    transcript(env, rows=5)
+    copies = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
+    expected = transcript(env, rows=5)
+    assert [transcript(twin, rows=5) for twin in copies] == [expected, expected]
+
+
+def test_gymnasium_makes_it():
+    """With its mode declared, and the options handed on."""
+    for mode in MODES:
+        env = gymnasium.make_vec("UnoFlex-v0", 3, autoreset_mode=mode, num_players=5, history=2)
+        assert isinstance(env, UnoFlexVectorEnv)
+        assert env.metadata["autoreset_mode"] is mode
+        assert env.games.num_players == 5
+        assert env.observation_space.sample()["history"].shape == (3, 2, 3)
+        assert env.single_action_space == gymnasium.make("UnoFlex-v0").action_space
+    assert gymnasium.make_vec("UnoFlex-v0").metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+    assert UnoFlexVectorEnv(2, autoreset_mode="SameStep").autoreset_mode is AutoresetMode.SAME_STEP
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_envs": 0}, "num_games must be a whole number"),
+        ({"autoreset_mode": "Never"}, "autoreset_mode must be one of 'NextStep', 'SameStep', 'Disabled', got 'Never'"),
+        ({"copy": 1}, "copy must be True or False"),
+        ({"seat": 2}, "seat must be a whole number from 0 to 1"),
+        ({"seat": "first"}, "seat must be a whole number"),
+        ({"opponents": "clever"}, "no such bot: 'clever'"),
+        ({"opponents": ["random", "random"]}, "2 players: the learner has 1 opponents, got 2"),
+        ({"opponents": [1]}, "an opponent must be the name of a rule bot or a policy, got 1"),
+        ({"num_threads": 0}, "num_threads must be a whole number"),
+        ({"history": -1}, "history must be a whole number"),
+        ({"rules": {"stackin": True}}, "stackin"),
+    ],
+)
+def test_bad_options_are_refused_by_name(options, message):
+    """Fault 4."""
+    with pytest.raises(ValueError, match=message):
+        UnoFlexVectorEnv(**({"num_envs": 2} | options))
+
+
+def test_an_unknown_option_is_an_error():
+    """Fault 4."""
+    with pytest.raises(TypeError, match="players"):
+        gymnasium.make_vec("UnoFlex-v0", 2, players=3)
