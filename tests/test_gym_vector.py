@@ -93,7 +93,7 @@ def test_rows_are_single_environments_with_every_option(mode):
 def test_deals_that_end_before_the_learner_decides_are_dealt_again(mode):
     """With hands of one card a policy often wins first."""
     options: dict[str, Any] = {"rules": Rules(hand_size=1), "opponents": first_legal, "seat": 1}
-    check_same_as_sync(UnoFlexVectorEnv(5, **options, autoreset_mode=mode), 60, **options)
+    check_same_as_sync(UnoFlexVectorEnv(5, **options, autoreset_mode=mode), 90, **options)
 
 
 class LateView(UnoFlexVectorEnv):
@@ -260,7 +260,7 @@ def transcript(env: UnoFlexVectorEnv, rows: int, steps: int = 60) -> list[bytes]
 def test_neither_batch_size_nor_threads_matter():
     """Games 0 to 4 are the same in any batch, on any number of threads."""
     shown: list[list[bytes]] = []
-    for num_envs, num_threads in [(5, 1), (5, 3), (12, 2), (64, 4)]:
+    for num_envs, num_threads in [(5, 1), (5, 2), (12, 1), (64, 3)]:
         env = UnoFlexVectorEnv(num_envs, **OTHER_OPTIONS, num_threads=num_threads)
         env.reset(seed=2)
         shown.append(transcript(env, rows=5))

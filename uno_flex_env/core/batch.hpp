@@ -110,14 +110,16 @@ inline void settle(const Batch& b, int game) {
     Slot& slot = b.slots[game];
     const uint8_t learner = b.learners[game];
     bool reported = false;
-    for (;;) {
+    for (int left = kLongestPlayout;; --left) {
         const bool round_over = is_over(s);
         if (round_over && !reported) pay(b, game);
         const bool over = round_over && !(b.match && match_winner(s) == kNone);
         // With a learner a truncated episode ends where that seat would have to decide next: until then what happens
         // belongs to its last action, and the final observation is one that its value function knows.
         const bool due = learner == uno_flex_kernel::kEveryone || learner == s.mover;
-        const bool cut = !over && due && b.max_decisions && slot.decisions >= b.max_decisions;
+        const bool enough = b.max_decisions && slot.decisions >= b.max_decisions;
+        // Bots that go on for ever among themselves (see kLongestPlayout) are cut short, too.
+        const bool cut = !over && ((due && enough) || left == 0);
         if (over || cut) {
             if (!reported) {
                 b.terminated[game] = over;
@@ -129,6 +131,7 @@ inline void settle(const Batch& b, int game) {
             if (slot.lying) return;
             ++slot.episode;
             begin_episode(b, game);
+            left = kLongestPlayout;
         } else if (round_over) {
             next_round(s, round_seed(episode_seed(slot), s.rounds));
             clear_events(b, game);

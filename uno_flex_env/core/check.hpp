@@ -26,7 +26,7 @@ inline const char* table_fields(const State& s) {
     if (s.color >= kColors || s.prior_color >= kColors) return "color must be below 4";
     if (s.top >= kFaces || count(s.discard, s.top) == 0) return "the top is not in the discard pile";
     if (!is_wild(s.top) && kFace[s.top].color != s.color) return "the active color is not the top's";
-    if (s.reserved[0] || s.reserved[1] || s.reserved_line || s.reserved_word) return "reserved bytes must be 0";
+    if (s.reserved[0] || s.reserved[1] || s.reserved_line) return "reserved bytes must be 0";
     for (int p = 0; p < kMaxPlayers; ++p)
         if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
     if (s.rounds && !has(s, kMatch)) return "rounds outside a match";
@@ -153,7 +153,7 @@ inline const char* knowledge(const State& s) {
 inline const char* ages(const State& s) {
     if (!has(s, kReshuffled)) {
         uint64_t bits = s.fresh.word[0] | s.fresh.word[1];
-        for (int p = 0; p < kMaxPlayers; ++p) bits |= uint64_t(s.old[p] | s.old_wilds[p] | s.unsure[p] | s.recent[p]);
+        for (int p = 0; p < kMaxPlayers; ++p) bits |= uint64_t(s.old[p] | s.old_wilds[p] | s.unsure[p] | s.recent[p] | s.hazy[p]);
         return bits ? "cards of a reshuffle that never was" : nullptr;
     }
     if (s.reshuffles == 0) return "a reshuffle that is not counted";
@@ -167,7 +167,8 @@ inline const char* ages(const State& s) {
         Cards fresh = shared_colored(left, s.hand[p]);
         const int old = count(colored_not_in(s.hand[p], fresh)) + sum_of_nibbles(s.old_wilds[p]);
         if (old != s.old[p]) return "the number of old cards is wrong";
-        if (s.recent[p] & ~(seated(s) & ~(1 << p))) return "a hand seen by an empty seat or by its owner";
+        if ((s.recent[p] | s.hazy[p]) & ~(seated(s) & ~(1 << p)) || s.recent[p] & s.hazy[p])
+            return "a hand seen by an empty seat or by its owner";
         for (int w = 0; w < kWilds; ++w) {
             // Of the copies that the hand holds or has played unseen, those that are not old are fresh.
             const int unsure = nibble(s.unsure[p], w);

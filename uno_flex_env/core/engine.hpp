@@ -106,6 +106,7 @@ inline bool renew_pile(State& s, Tape* tape) {
     std::memcpy(s.old, s.size, sizeof s.old);
     std::memset(s.unsure, 0, sizeof s.unsure);
     std::memset(s.recent, 0, sizeof s.recent);
+    std::memset(s.hazy, 0, sizeof s.hazy);
     for (int p = 0; p < s.players; ++p) s.old_wilds[p] = wild_nibbles(s.hand[p]);
     return true;
 }
@@ -339,8 +340,11 @@ inline void forget_known(State& s, int player, int face) {
             s.known[v].word[kPlace.word[face]] &= ~kPlace.unit[face];
         } else if (nibble(s.known_wilds[v][player], face - kColored) > 0) {
             s.known_wilds[v][player] = uint16_t(s.known_wilds[v][player] - (1 << (4 * (face - kColored))));
-            // What is left unknown may be that copy, and older than what was drawn since.
-            if (s.drawn != kNone) s.recent[player] &= uint8_t(~(1 << v));
+            // It was another one, if just drawn: what is now unknown to v in this hand is no longer what it drew since.
+            if (s.drawn != kNone && (s.recent[player] >> v & 1)) {
+                s.recent[player] &= uint8_t(~(1 << v));
+                s.hazy[player] |= uint8_t(1 << v);
+            }
             remove(s.known[v], face);
         }
         note_watcher(s, v, player);
@@ -483,7 +487,9 @@ inline void reveal(State& s, int viewer, int owner) {
     known = plus(plus(known, colored_not_in(hand, known)), wild_cards(wild_nibbles(hand)));
     s.known_wilds[viewer][owner] = wild_nibbles(hand);
     note_watcher(s, viewer, owner);
-    if (has(s, kReshuffled)) s.recent[owner] |= uint8_t(1 << viewer);
+    if (!has(s, kReshuffled)) return;
+    s.recent[owner] |= uint8_t(1 << viewer);
+    s.hazy[owner] &= uint8_t(~(1 << viewer));
 }
 
 /// `accept` or `challenge` a Draw Four (rules 7; for its flex side, rules 9).

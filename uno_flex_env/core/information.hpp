@@ -79,7 +79,9 @@ struct Pins {
 };
 
 /// The cards seen in a challenge before the last reshuffle are old.
-inline bool seen_before_reshuffle(const State& view, int viewer, int owner) { return !(view.recent[owner] >> viewer & 1); }
+inline bool seen_before_reshuffle(const State& view, int viewer, int owner) {
+    return !((view.recent[owner] | view.hazy[owner]) >> viewer & 1);
+}
 
 inline double log_factorial(int n) { return std::lgamma(n + 1.0); }
 
@@ -123,7 +125,7 @@ inline bool log_ways(const State& view, int viewer, const Pins& pins, int drawer
         const int fresh_places = places[p] - old_places[p];
         if (old_places[p] < 0 || fresh_places < (p == drawer)) return false;
         // Whose hand the viewer has seen since the reshuffle has drawn all that is hidden in it after that.
-        if (old_places[p] > 0 && !seen_before_reshuffle(view, viewer, p)) return false;
+        if (old_places[p] > 0 && (view.recent[p] >> viewer & 1)) return false;
         ways -= log_factorial(old_places[p]) + log_factorial(fresh_places);
         if (p == drawer) ways += std::log(double(fresh_places));
     }
@@ -303,6 +305,7 @@ inline State determinize(const State& view, int viewer, uint64_t seed) {
             std::memset(s.old_wilds, 0, sizeof s.old_wilds);
             std::memset(s.unsure, 0, sizeof s.unsure);
             std::memset(s.recent, 0, sizeof s.recent);
+            std::memset(s.hazy, 0, sizeof s.hazy);
         }
         const int first = fill(s, viewer, hidden, ages, drawer, rng);
         if (drawn) s.drawn = uint8_t(first);

@@ -57,7 +57,6 @@ struct alignas(64) State {
     uint16_t rounds;              // finished rounds of the match
     uint16_t reshuffles;          // in this round
     uint32_t reserved_line;
-    uint64_t reserved_word;
 
     uint8_t pile[kDeckSize];   // the first pile_size are the draw pile, the others 0
     uint8_t old[kMaxPlayers];   // cards of each hand at the last reshuffle, less plays known to be of those; 0 before
@@ -73,6 +72,8 @@ struct alignas(64) State {
     uint16_t unsure[kMaxPlayers];
     uint8_t watchers[kMaxPlayers];    // of each hand: who knows any card of it, bit per seat
     uint8_t recent[kMaxPlayers];  // of each hand: who has seen it since the last reshuffle, bit per seat
+    /// The same, but of what has been seen it can't be told any more what is still there: see forget_known().
+    uint8_t hazy[kMaxPlayers];
 };
 
 static_assert(sizeof(State) == 704);
@@ -98,10 +99,9 @@ inline constexpr FieldInfo kStateFields[] = {
     UNO_FLEX_FIELD(winner, 1, 1),     UNO_FLEX_FIELD(hand_size, 1, 1),     
     UNO_FLEX_FIELD(reserved, 1, 1),   UNO_FLEX_FIELD(points, 2, 1),        UNO_FLEX_FIELD(target_score, 2, 1),
     UNO_FLEX_FIELD(ply, 4, 1),        UNO_FLEX_FIELD(score, 2, 1),         UNO_FLEX_FIELD(rounds, 2, 1),
-    UNO_FLEX_FIELD(reshuffles, 2, 1), UNO_FLEX_FIELD(reserved_line, 4, 1), UNO_FLEX_FIELD(reserved_word, 8, 1),
-    UNO_FLEX_FIELD(pile, 1, 1),       UNO_FLEX_FIELD(old, 1, 1),           UNO_FLEX_FIELD(fresh, 8, 1),
+    UNO_FLEX_FIELD(reshuffles, 2, 1), UNO_FLEX_FIELD(reserved_line, 4, 1), UNO_FLEX_FIELD(pile, 1, 1),       UNO_FLEX_FIELD(old, 1, 1),           UNO_FLEX_FIELD(fresh, 8, 1),
     UNO_FLEX_FIELD(deck, 8, 1),       UNO_FLEX_FIELD(known, 8, 2),         UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
-    UNO_FLEX_FIELD(old_wilds, 2, 1), UNO_FLEX_FIELD(unsure, 2, 1),  UNO_FLEX_FIELD(watchers, 1, 1),      UNO_FLEX_FIELD(recent, 1, 1),
+    UNO_FLEX_FIELD(old_wilds, 2, 1), UNO_FLEX_FIELD(unsure, 2, 1),  UNO_FLEX_FIELD(watchers, 1, 1),      UNO_FLEX_FIELD(recent, 1, 1), UNO_FLEX_FIELD(hazy, 1, 1),
 };
 #undef UNO_FLEX_FIELD
 
