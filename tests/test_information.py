@@ -6,7 +6,6 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from statistics import NormalDist
 from typing import Any
@@ -15,15 +14,13 @@ import numpy as np
 import pytest
 
 from tests.playing import PHASES, decision, switches_with, wander
-from tests.rules.table import cards, deal, deck_of, table
-from uno_flex_env import Game, RecordError, State
+from tests.reference import CHOICES, choose
+from tests.rules.table import NUMBERS, cards, deal, deck_of, table
+from tests.witness import Case, TooHard, arrangements, shown, follow
+from uno_flex_env import Game, RecordError, Rules, State
 from uno_flex_env._core import NUM_FEATURES, View
 from uno_flex_env.cards import CODES
 from uno_flex_env.state import STATE_DTYPE, state_from_json, state_to_json
-
-AGES = ["fresh", "old", "old_wilds", "flags", "blurred"]
-"""What a state says about which cards are older than the last reshuffle."""
-
 
 # --- Two worlds that look alike to a player (fault 3) ---------------------------------------------------------------
 
@@ -134,7 +131,7 @@ def test_what_another_player_saw_in_a_challenge_stays_hidden():
 def test_the_age_of_a_wild_that_may_be_old_or_fresh_stays_hidden():
     """Fault 3: seat 1 plays a wild after a reshuffle, which it has held all along or has just drawn; in the second game
     seat 2 holds the old one. Red without the two lines of `hide` that blank `old` and `fresh` when blurred."""
-    old = CASES["three players, reshuffled: a wild of unknown age is played"].game
+    old = CASES["three players, reshuffled: a wild is played that may be old or fresh"].game
     record = old.to_record()
     assert (record["deck"][5], record["deck"][7]) == ("y2", "WF")
     record["deck"][5], record["deck"][7] = "WF", "y2"
@@ -173,12 +170,6 @@ def test_a_determinization_does_not_depend_on_what_is_hidden(phase, num_players)
 # --- A full state that agrees with what a player has seen -----------------------------------------------------------
 
 
-def gives_up_ages(state: State, viewer: int) -> bool:
-    """With more than two players: a wild was played, or is known, that may be of either age."""
-    row = np.frombuffer(state.hide(viewer).to_bytes(), STATE_DTYPE)[0]
-    return bool(row["blurred"]) or (state.players > 2 and bool(row["known_wilds"][viewer].any()))
-
-
 def differing(state: State, other: State, viewer: int) -> list[str]:
     """The fields in which the two look different to this player."""
     rows = [np.frombuffer(s.hide(viewer).to_bytes(), STATE_DTYPE)[0] for s in (state, other)]
@@ -191,7 +182,7 @@ def check_determinization(game: Game, viewer: int, seed: int) -> None:
     full = state.hide(viewer).determinize(seed)
 
     assert full.check() is None
-    assert set(differing(state, full, viewer)) <= set(AGES if gives_up_ages(state, viewer) else [])
+    assert differing(state, full, viewer) == []
     for owner in set(range(state.players)) - {viewer}:
         known = full.known(viewer, owner)
         assert known == state.known(viewer, owner)
@@ -238,64 +229,12 @@ def test_the_end_of_a_round_is_not_determinized():
 # --- Every arrangement is equally likely ----------------------------------------------------------------------------
 
 
-@dataclass
-class Case:
-    """A small table, and by hand what a player knows of it: cards that it can place, and pools of which it only knows
-    how many cards of each are in whose hand; the others of a pool are in the draw pile."""
-
-    game: Game
-    viewer: int
-    pools: list[tuple[str, dict[int, int]]]
-    known: dict[int, str] = field(default_factory=dict)
-    playable: str = ""
-    """In phase `drawn` of another player: what it can play. The last pool is where the card came from."""
-
-
-Key = tuple[tuple[str, ...], ...]
-
-
-def splits(pool: list[str], needed: list[tuple[int, int]]) -> Iterator[dict[int, list[str]]]:
-    """Every way to deal the physical cards of a pool."""
-    if not needed:
-        yield {}
-        return
-    (seat, count), *others = needed
-    for chosen in itertools.combinations(range(len(pool)), count):
-        rest = [card for place, card in enumerate(pool) if place not in chosen]
-        for split in splits(rest, others):
-            yield {seat: [pool[place] for place in chosen], **split}
-
-
-def arrangements(case: Case) -> Counter[Key]:
-    """How many arrangements of physical cards, a wild's copies told apart, give each table; the drawn card is part of
-    the table."""
-    counts: Counter[Key] = Counter()
-    opponents = [seat for seat in range(case.game.num_players) if seat != case.viewer]
-    for parts in itertools.product(*(list(splits(cards(pool), [*needs.items()])) for pool, needs in case.pools)):
-        hands = [
-            [*cards(case.known.get(seat, "")), *(card for part in parts for card in part.get(seat, []))]
-            for seat in opponents
-        ]
-        shown = tuple(tuple(sorted(hand)) for hand in hands)
-        if not case.playable:
-            counts[shown] += 1
-        for card in parts[-1][case.game.to_move or 0] if case.playable else []:
-            if card in cards(case.playable):
-                counts[*shown, (card,)] += 1
-    return counts
-
-
-def shown(state: State, case: Case) -> Key:
-    hands = [
-        tuple(sorted(CODES[face] for face in state.hand(seat))) for seat in range(state.players) if seat != case.viewer
-    ]
-    return (*hands, (CODES[state.drawn],)) if case.playable else tuple(hands)
-
-
 def p_value(seen: list[int], expected: list[float]) -> float:
     """Pearson's chi-square test; its distribution in the approximation of Wilson and Hilferty (1931)."""
     squares = sum((n - m) ** 2 / m for n, m in zip(seen, expected, strict=True))
     freedom = len(seen) - 1
+    if freedom == 0:
+        return 1.0
     spread = 2 / (9 * freedom)
     return 1 - NormalDist(1 - spread, spread**0.5).cdf((squares / freedom) ** (1 / 3))
 
@@ -330,9 +269,17 @@ TWO = ("WF r3 r1 r5 r2^ r4^ b2 g2^ b4 WF r7 b6 b8", 2, 5)
 TWO_DRAW = "WF:r r3 r1 r5 r2^ r4^ draw draw draw keep draw keep draw keep draw keep"
 TWO_PILE = "r7 r1 r2^ WF r3 r5"
 # Three players: seat 0 draws b6, seat 1 b8, seat 2 the first card of the renewed pile.
-THREE = ("WF r3 r5 b2 g2^ y2 b4 WF g4^ rS gS g7 b6 b8", 3, 3)
+THREE = ("WF r3 r5 b2 g2^ y2 b4 WF g4^ rS gS bS g7 b6 b8", 3, 3)
 THREE_DRAW = "WF:r r3 r5 draw draw draw"
-THREE_PILE = "r3 g7 WF rS gS"
+THREE_PILE = "r3 g7 WF rS gS bS"
+# Three players: seat 2 sees WF and g2^ of seat 1, which then draws four; the pile is renewed after each has drawn once.
+BEFORE = ("r1 W4/ r5 b2 WF y2 b4 g2^ y4 WF gS bS r7 b6 b8 y6 y8 b1^ b3^", 3, 3)
+BEFORE_DRAW = "r1 W4/:r challenge r5 draw draw draw draw keep draw keep"
+BEFORE_PILE = "gS WF r1 bS r7 W4/"
+# Three players: the pile is renewed, seat 1 draws WA/, seat 2 sees WF, WA/, y2 and b3^ of it, and it draws four.
+AFTER = ("WF r3 r1 WA/ r5 b2 WA/ W4/ y6 b4 WF y8 gS bS rS yS gR bR yR r7 b6 b8 y2 y4 b1^ b3^", 3, 4)
+AFTER_DRAW = "WF:r r3 r1 WA/:r r5" + 9 * " draw" + " keep draw draw W4/:r challenge"
+AFTER_PILE = "gS bS WA/ gR yS rS r3 r7 r1 bR yR WF"
 
 CASES = {
     "two players": Case(small("r5 | 0: b2 b4 | 1: WF g1 y3^ | pile WF y2 g3"), 0, [("WF g1 y3^ WF y2 g3", {1: 3})]),
@@ -365,28 +312,55 @@ CASES = {
     "two players, reshuffled: the old cards are known": Case(
         played(*TWO, TWO_DRAW, TWO_PILE), 0, [("r1 WF r3 r5", {1: 2})], known={1: "g2^ WF b8"}
     ),
-    "two players, reshuffled: an old wild is played first": Case(
-        played(*TWO, TWO_DRAW + " draw keep WF:b", TWO_PILE), 0, [("r1 WF r5", {1: 2})], known={1: "g2^ b8"}
+    "two players, reshuffled: a wild is played that may be old or fresh": Case(
+        played(*TWO, TWO_DRAW + " draw keep WF:b", TWO_PILE),
+        0,
+        [("g2^ WF b8", {1: 3}), ("r1 WF r5", {1: 2})],
+        played={1: "WF"},
     ),
     "three players, reshuffled": Case(
         played(*THREE, THREE_DRAW + " keep", THREE_PILE),
         0,
-        [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 g7 WF rS gS", {2: 1})],
+        [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 g7 WF rS gS bS", {2: 1})],
     ),
     "three players, reshuffled: the one who drew knows more": Case(
         played(*THREE, THREE_DRAW + " keep", THREE_PILE),
         2,
-        [("b2 b4 b6 g2^ WF b8", {0: 3, 1: 3}), ("g7 WF rS gS", {})],
+        [("b2 b4 b6 g2^ WF b8", {0: 3, 1: 3}), ("g7 WF rS gS bS", {})],
     ),
-    "three players, reshuffled: a wild of unknown age is played": Case(
+    "three players, reshuffled: a wild is played that may be old or fresh": Case(
         played(*THREE, THREE_DRAW + " keep draw draw keep draw keep draw WF:b", THREE_PILE),
         0,
-        [("g2^ b8 y2 g4^ r3 WF rS", {1: 3, 2: 4})],
+        [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 WF rS bS", {1: 1, 2: 2})],
+        played={1: "WF"},
     ),
     "three players, reshuffled: a wild is played by who has drawn nothing since": Case(
         played(*THREE, THREE_DRAW + " keep draw WF:b", THREE_PILE),
         0,
-        [("g2^ b8 y2 g4^", {1: 2, 2: 2}), ("r3 WF rS gS", {2: 1})],
+        [("g2^ b8 y2 g4^", {1: 2, 2: 2}), ("r3 WF rS gS bS", {2: 1})],
+    ),
+    "a wild known before the reshuffle is old": Case(
+        played(*BEFORE, BEFORE_DRAW, BEFORE_PILE),
+        2,
+        [("b2 b4 b1^ b6 b8 y6 y8 b3^", {0: 3, 1: 5}), ("WF r1 bS r7 W4/", {0: 1, 1: 1})],
+        known={1: "WF g2^"},
+    ),
+    "of two wilds known after the reshuffle one is old": Case(
+        played(*AFTER, AFTER_DRAW, AFTER_PILE),
+        2,
+        [("WA/ b4 b8 b1^ WF W4/", {0: 4, 1: 2}), ("bS WA/ yS rS r3 r7 r1 bR yR WF", {0: 2, 1: 5})],
+        known={1: "y2 b3^"},
+        played={1: "W4/"},
+        seen={1: "WF WA/"},
+        recent={1},
+    ),
+    "a known wild counts as the one just drawn and played": Case(
+        played(*AFTER, AFTER_DRAW + " draw draw draw WF:b", AFTER_PILE),
+        2,
+        [("WA/ b4 b8 b1^ WF W4/", {0: 4, 1: 2}), ("bS WA/ yS rS r3 r7 r1 yR", {0: 3, 1: 5})],
+        known={1: "y2 b3^"},
+        played={1: "W4/"},
+        seen={1: "WA/"},
     ),
     "a card just drawn": Case(
         small("r5 | 0: b2 b4 | 1: g1 y3^ | pile r1 WF WF b6 y5^ g3 | turn 1", "draw"),
@@ -404,7 +378,7 @@ CASES = {
     "a card just drawn from a renewed pile": Case(
         played(*THREE, THREE_DRAW, THREE_PILE),
         0,
-        [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 g7 WF rS gS", {2: 1})],
+        [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 g7 WF rS gS bS", {2: 1})],
         playable="r3 WF rS",
     ),
 }
@@ -434,7 +408,10 @@ def test_the_check_of_uniformity_notices_a_bias(name):
     assert likelihood(CASES[name], lazily) < 1e-4
 
 
-@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.known or len(case.pools) > 1])
+KNOWING = [name for name, case in CASES.items() if not case.played and (case.known or len(case.pools) > 1)]
+
+
+@pytest.mark.parametrize("name", KNOWING)
 def test_the_check_of_uniformity_notices_what_a_player_knows(name):
     """It can fail: without what is known of cards and ages the arrangements are others."""
     case = CASES[name]
@@ -444,7 +421,41 @@ def test_the_check_of_uniformity_notices_what_a_player_knows(name):
     pool = " ".join([*case.known.values(), *(pool for pool, _ in case.pools)])
     ignorant = Case(case.game, case.viewer, [(pool, dict(needs))], playable=case.playable)
 
-    assert likelihood(ignorant) < 1e-4
+    assert ignorant.ways > 20_000 or likelihood(ignorant) < 1e-4
+
+
+def random_case(seed: int) -> Case:
+    """A small random game at some decision, most of the time after a reshuffle, and what one player knows of it."""
+    for retry in itertools.count():
+        rng = random.Random(f"{seed} {retry}")
+        players = rng.choice([2, 3, 3, 4])
+        hand_size = rng.choice([1, 2, 2, 3])
+        numbers = rng.sample(NUMBERS, players * hand_size + rng.randint(2, 7))
+        wilds = Counter(rng.choices(["WF", "WA/", "W4/"], [2, 1, 3], k=rng.randint(2, 8)))
+        deck = dict.fromkeys(numbers, 1) | {card: min(4, count) for card, count in wilds.items()}
+        switches: dict[str, Any] = {name: rng.choice(values) for name, values in CHOICES.items()}
+        rules = Rules(**switches | {"draw_four": "challenge", "hand_size": hand_size, "deck": deck})
+        game = Game(players, rules, seed=rng.getrandbits(64))
+        for at in itertools.islice(wander(game, rng, rng.choice(["uniform", "bluffer", "hoarder"])), rng.randint(5, 60)):
+            game = at
+        if game.is_over or (game.state.reshuffles == 0 and rng.random() < 0.8):
+            continue
+        try:
+            case = follow(game, rng.randrange(players))
+        except TooHard:
+            continue
+        if 2 <= case.ways <= 1000:
+            return case
+    raise AssertionError
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_in_random_games_every_arrangement_is_equally_likely(seed):
+    """The witness counts by itself what can be."""
+    case = random_case(seed)
+
+    assert shown(case.game.state, case) in arrangements(case)
+    assert likelihood(case) > 1e-5
 
 
 def test_the_order_of_the_draw_pile_is_equally_likely():

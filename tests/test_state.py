@@ -372,11 +372,24 @@ CRAFTED = [
     ("pile", [91] * 104, "pile"),
     ("discard_size", 2, "size"),
     ("knowers", 1, "know"),
-    ("blurred", 1, "reshuffle"),
-    ("old", [1, 0, 0, 0, 0, 0, 0, 0], "old"),
-    ("old_wilds", [1, 0, 0, 0, 0, 0, 0, 0], "old"),
+    ("old", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
+    ("old_wilds", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
+    ("unsure", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
+    ("recent", [2, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
     ("legal", [0, 0, 0, 0], "legal"),
     ("reserved", 1, "reserved"),
+]
+
+
+LATE = [
+    ("reshuffles", 0, "reshuffle"),
+    ("old", [0, 1, 2, 0, 0, 0, 0, 0], "old"),
+    ("old", [3, 1, 2, 1, 0, 0, 0, 0], "old"),
+    ("old_wilds", [0x1111, 0, 0, 0, 0, 0, 0, 0], "old"),
+    ("unsure", [0x0003, 0, 0, 0, 0, 0, 0, 0], "fresh|plays"),
+    ("recent", [1, 0, 0, 0, 0, 0, 0, 0], "seen"),
+    ("recent", [8, 0, 0, 0, 0, 0, 0, 0], "seen"),
+    ("fresh", [0, 0], "reshuffle"),
 ]
 
 
@@ -393,6 +406,17 @@ def test_a_state_that_the_rules_do_not_allow_is_refused_with_the_reason(field, v
     assert state_from_json(form).check() is None
 
     with pytest.raises(ValueError, match=f"(?i){reason}"):
+        state_from_json(form | {field: value})
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize(("field", "value", "reason"), LATE)
+def test_a_false_account_of_the_last_reshuffle_is_refused(field, value, reason):
+    """What everybody knows of the ages of cards fits the hands and the pile."""
+    form = state_to_json(decision("play", 3, 1, reshuffled=True).state)
+    assert form[field] != value
+
+    with pytest.raises(ValueError, match=reason):
         state_from_json(form | {field: value})
 
 

@@ -236,7 +236,7 @@ def text(cards_: Counter[str]) -> str:
     return " ".join(cards_.elements())
 
 
-def testify(game: Game, viewer: int) -> Case:
+def follow(game: Game, viewer: int) -> Case:
     """What this player knows of the game; `TooHard` if that is beyond the witness."""
     states, back = [game.state.copy()], game.copy()
     while back.ply:

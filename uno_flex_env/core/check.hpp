@@ -153,7 +153,8 @@ inline const char* knowledge(const State& s) {
 inline const char* ages(const State& s) {
     if (!has(s, kReshuffled)) {
         uint64_t bits = s.fresh.word[0] | s.fresh.word[1];
-        for (int p = 0; p < kMaxPlayers; ++p) bits |= uint64_t(s.old[p] | s.old_wilds[p] | s.unsure[p] | s.recent[p] | s.hazy[p]);
+        for (int p = 0; p < kMaxPlayers; ++p)
+            bits |= uint64_t(s.old[p] | s.old_wilds[p] | s.unsure[p] | s.recent[p] | s.hazy[p]);
         return bits ? "cards of a reshuffle that never was" : nullptr;
     }
     if (s.reshuffles == 0) return "a reshuffle that is not counted";

@@ -3,84 +3,10 @@
 // apply() trusts that the action is legal; the faces check. Nothing here allocates, throws or knows a particular card.
 #pragma once
 
-#include "state.hpp"
+#include "chance.hpp"
+#include "knowledge.hpp"
 
 UNO_FLEX_BEGIN
-
-// ---- Chance ---------------------------------------------------------------------------------------------------------
-
-/// SplitMix64 (Steele, Lea, Flood 2014): every 64-bit value is a valid state.
-inline uint64_t next_random(uint64_t& rng) {
-    uint64_t z = (rng += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-/// A number below n; no value is more likely than another by over n / 2^32.
-inline int random_below(uint64_t& rng, int n) { return int((next_random(rng) >> 32) * uint64_t(n) >> 32); }
-
-/// The order of renewed draw piles, scripted by a game record or noted for one (rules 11).
-struct Tape {
-    bool scripted = false;
-    int count = 0, used = 0;                       // scripted piles, and how many have been used up
-    const uint8_t (*script)[kDeckSize] = nullptr;  // next card first
-    const int* script_size = nullptr;
-    const char* error = nullptr;                   // why a scripted pile did not fit; the state is then worthless
-    int noted_size = 0;                            // the pile renewed by the last action, next card first; 0: none was
-    uint8_t noted[kDeckSize] = {};
-};
-
-/// Move the next `n` cards of the pile, which has as many, into `cards`. Returns the last one.
-inline int take_from_pile(State& s, Cards& cards, int n) {
-    // Locals, since the compiler must assume that writing a byte of the pile changes any field.
-    const bool ordered = has(s, kOrderedPile);
-    uint64_t rng = s.rng;
-    int size = s.pile_size, face = kNone;
-    Cards taken = cards;
-    for (int k = 0; k < n; ++k) {
-        const int i = ordered ? size - 1 : random_below(rng, size);
-        face = s.pile[i];
-        s.pile[i] = s.pile[--size];
-        s.pile[size] = 0;
-        add(taken, face);
-    }
-    s.rng = rng;
-    s.pile_size = uint8_t(size);
-    cards = taken;
-    return face;
-}
-
-/// Write the draw pile in the order in which it will be drawn; returns its size.
-inline int pile_order(const State& s, uint8_t* faces) {
-    State copy = s;
-    Cards all{};
-    int n = 0;
-    while (copy.pile_size > 0) faces[n++] = uint8_t(take_from_pile(copy, all, 1));
-    return n;
-}
-
-/// Lay a scripted pile; false if its cards are not those that are to be shuffled.
-inline bool lay_script(State& s, const Cards& cards, Tape& tape) {
-    if (tape.used == tape.count) {
-        tape.error = "the draw pile has to be renewed, but no reshuffle is left";
-        return false;
-    }
-    const uint8_t* script = tape.script[tape.used];
-    const int n = tape.script_size[tape.used++];
-    Cards listed{};
-    if (n == count(cards))
-        for (int i = 0; i < n; ++i) {
-            if (count(listed, script[i]) == count(cards, script[i])) break;
-            add(listed, script[i]);
-            s.pile[n - 1 - i] = script[i];
-        }
-    if (!equal(listed, cards)) {
-        tape.error = "the reshuffle does not list the cards of the discard pile under its top";
-        return false;
-    }
-    s.flags |= kOrderedPile;
-    return true;
-}
 
 /// Shuffle the discard pile except its top into a new draw pile (rules 3). False if there is nothing to shuffle.
 inline bool renew_pile(State& s, Tape* tape) {
@@ -100,14 +26,7 @@ inline bool renew_pile(State& s, Tape* tape) {
     s.reshuffles = uint16_t(s.reshuffles + (s.reshuffles != 0xFFFF));
     if (tape) tape->noted_size = pile_order(s, tape->noted);
 
-    // Everybody has seen which cards went into the pile, so everybody knows which ones are in hands now.
-    s.flags |= kReshuffled;
-    s.fresh = cards;
-    std::memcpy(s.old, s.size, sizeof s.old);
-    std::memset(s.unsure, 0, sizeof s.unsure);
-    std::memset(s.recent, 0, sizeof s.recent);
-    std::memset(s.hazy, 0, sizeof s.hazy);
-    for (int p = 0; p < s.players; ++p) s.old_wilds[p] = wild_nibbles(s.hand[p]);
+    note_reshuffle(s, cards);
     return true;
 }
 
@@ -325,60 +244,6 @@ inline void end_turn(State& s) {
 
 // ---- Playing a card (rules 6) ------------------------------------------------------------------------------------------
 
-/// Keep `watchers` and `knowers` true after what `viewer` knows of `owner` has changed.
-inline void note_watcher(State& s, int viewer, int owner) {
-    const bool knows = any(shared_colored(s.known[viewer], s.hand[owner])) || s.known_wilds[viewer][owner];
-    s.watchers[owner] = uint8_t((s.watchers[owner] & ~(1 << viewer)) | knows << viewer);
-    s.knowers = uint8_t((s.knowers & ~(1 << viewer)) | any(s.known[viewer]) << viewer);
-}
-
-/// Whoever knew that the player holds this card forgets it. Of a wild, a known copy counts as the one played (rules 7).
-inline void forget_known(State& s, int player, int face) {
-    for (uint32_t rest = s.watchers[player]; rest; rest &= rest - 1) {
-        const int v = lowest_bit(rest);
-        if (!is_wild(face)) {
-            s.known[v].word[kPlace.word[face]] &= ~kPlace.unit[face];
-        } else if (nibble(s.known_wilds[v][player], face - kColored) > 0) {
-            s.known_wilds[v][player] = uint16_t(s.known_wilds[v][player] - (1 << (4 * (face - kColored))));
-            // It was another one, if just drawn: what is now unknown to v in this hand is no longer what it drew since.
-            if (s.drawn != kNone && (s.recent[player] >> v & 1)) {
-                s.recent[player] &= uint8_t(~(1 << v));
-                s.hazy[player] |= uint8_t(1 << v);
-            }
-            remove(s.known[v], face);
-        }
-        note_watcher(s, v, player);
-    }
-}
-
-inline int sum_of_nibbles(uint16_t nibbles) {
-    return nibble(nibbles, 0) + nibble(nibbles, 1) + nibble(nibbles, 2) + nibble(nibbles, 3);
-}
-
-/// Keep account of the age of the cards in hands: held since before the last reshuffle, or fresh, drawn after it. Who
-/// saw the reshuffle knows it of every colored card that is played, and of a wild where only one is possible.
-inline void forget_age(State& s, int player, int face) {
-    if (!is_wild(face)) {
-        uint64_t& word = s.fresh.word[kPlace.word[face]];
-        s.old[player] = uint8_t(s.old[player] - ((word & kPlace.unit[face]) == 0));
-        word &= ~kPlace.unit[face];
-        return;
-    }
-    const int wild = face - kColored, one = 1 << (4 * wild);
-    int old_copies = 0;
-    for (int p = 0; p < s.players; ++p) old_copies += nibble(s.old_wilds[p], wild);
-    // The hand has lost the card already; what it has drawn since the reshuffle and not surely played is fresh.
-    const int fresh_cards = s.size[player] + 1 + sum_of_nibbles(s.unsure[player]) - s.old[player];
-    if (s.drawn != kNone || s.old[player] == 0 || old_copies == 0) {
-        remove(s.fresh, face);
-    } else if (fresh_cards == 0 || wilds(s.fresh, wild) == 0) {
-        s.old_wilds[player] = uint16_t(s.old_wilds[player] - one);
-        --s.old[player];
-    } else {
-        s.unsure[player] = uint16_t(s.unsure[player] + one);
-    }
-}
-
 inline void move_to_discard(State& s, int player, const Action& a) {
     remove(s.hand[player], a.face);
     --s.size[player];
@@ -478,19 +343,6 @@ inline void play_card(State& s, const Action& a, Tape* tape) {
 
 constexpr int kChallengeLost = 6;  // what a failed challenge costs (rules 7)
 constexpr int kCaught = 2;         // what not saying UNO costs (rules 8)
-
-/// The mover sees the whole hand of the actor and knows those cards from now on (rules 7).
-inline void reveal(State& s, int viewer, int owner) {
-    Cards& known = s.known[viewer];
-    const Cards& hand = s.hand[owner];
-    known = minus(known, wild_cards(s.known_wilds[viewer][owner]));
-    known = plus(plus(known, colored_not_in(hand, known)), wild_cards(wild_nibbles(hand)));
-    s.known_wilds[viewer][owner] = wild_nibbles(hand);
-    note_watcher(s, viewer, owner);
-    if (!has(s, kReshuffled)) return;
-    s.recent[owner] |= uint8_t(1 << viewer);
-    s.hazy[owner] &= uint8_t(~(1 << viewer));
-}
 
 /// `accept` or `challenge` a Draw Four (rules 7; for its flex side, rules 9).
 inline void answer_draw_four(State& s, bool challenged, Tape* tape) {

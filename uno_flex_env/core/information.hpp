@@ -40,7 +40,7 @@ namespace detail {
 /// after it or still in the pile. Before the first reshuffle all are fresh.
 struct Hidden {
     Cards old{}, fresh{};
-    int old_needed[kMaxPlayers] = {};  // cards to deal to each hand from each pool
+    int old_needed[kMaxPlayers] = {};      // cards to deal to each hand from each pool
     int fresh_needed[kMaxPlayers] = {};
     uint16_t old_wilds[kMaxPlayers] = {};  // nibbles: old copies among the known wilds and those played unseen
 };

@@ -45,9 +45,9 @@ struct alignas(64) State {
     Cards discard;  // the top and ignored starters included
     uint8_t discard_size;
     uint8_t dealer;
-    uint8_t turn;                 // whose turn follows once the present play is resolved
-    uint8_t prior_color;          // active color before the last play: what guilt is judged by
-    uint8_t winner;               // seat; kNone when there is none
+    uint8_t turn;         // whose turn follows once the present play is resolved
+    uint8_t prior_color;  // active color before the last play: what guilt is judged by
+    uint8_t winner;       // seat; kNone when there is none
     uint8_t hand_size;
     uint8_t reserved[2];
     uint16_t points;              // what the winner scores
@@ -59,9 +59,9 @@ struct alignas(64) State {
     uint32_t reserved_line;
 
     uint8_t pile[kDeckSize];   // the first pile_size are the draw pile, the others 0
-    uint8_t old[kMaxPlayers];   // cards of each hand at the last reshuffle, less plays known to be of those; 0 before
+    uint8_t old[kMaxPlayers];  // cards of each hand at the last reshuffle, less plays known to be of those; 0 before
 
-    Cards fresh;            // cards of the last reshuffle, less plays known to be of those
+    Cards fresh;               // cards of the last reshuffle, less plays known to be of those
     Cards deck;                // what is dealt
     Cards known[kMaxPlayers];  // cards that this player has seen in others' hands and that are still there
     /// Nibble w of [viewer][owner]: copies of wild w among them.
@@ -70,8 +70,8 @@ struct alignas(64) State {
     uint16_t old_wilds[kMaxPlayers];
     /// Nibble w: since then, plays of wild w that may have been of an old or of a fresh copy.
     uint16_t unsure[kMaxPlayers];
-    uint8_t watchers[kMaxPlayers];    // of each hand: who knows any card of it, bit per seat
-    uint8_t recent[kMaxPlayers];  // of each hand: who has seen it since the last reshuffle, bit per seat
+    uint8_t watchers[kMaxPlayers];  // of each hand: who knows any card of it, bit per seat
+    uint8_t recent[kMaxPlayers];    // of each hand: who has seen it since the last reshuffle, bit per seat
     /// The same, but of what has been seen it can't be told any more what is still there: see forget_known().
     uint8_t hazy[kMaxPlayers];
 };
@@ -88,20 +88,29 @@ struct FieldInfo {
 
 #define UNO_FLEX_FIELD(name, item, columns) {#name, offsetof(State, name), sizeof(State::name), item, columns}
 inline constexpr FieldInfo kStateFields[] = {
-    UNO_FLEX_FIELD(legal, 8, 1),      UNO_FLEX_FIELD(rng, 8, 1),           UNO_FLEX_FIELD(size, 1, 1),
-    UNO_FLEX_FIELD(phase, 1, 1),      UNO_FLEX_FIELD(mover, 1, 1),         UNO_FLEX_FIELD(direction, -1, 1),
-    UNO_FLEX_FIELD(players, 1, 1),    UNO_FLEX_FIELD(top, 1, 1),           UNO_FLEX_FIELD(color, 1, 1),
-    UNO_FLEX_FIELD(green, 1, 1),      UNO_FLEX_FIELD(drawn, 1, 1),         UNO_FLEX_FIELD(pile_size, 1, 1),
-    UNO_FLEX_FIELD(owed, 1, 1),       UNO_FLEX_FIELD(switches, 2, 1),      UNO_FLEX_FIELD(actor, 1, 1),
-    UNO_FLEX_FIELD(knowers, 1, 1),    UNO_FLEX_FIELD(flags, 1, 1),         UNO_FLEX_FIELD(empty_draws, 1, 1),
-    UNO_FLEX_FIELD(hand, 8, 2),       UNO_FLEX_FIELD(discard, 8, 1),       UNO_FLEX_FIELD(discard_size, 1, 1),
-    UNO_FLEX_FIELD(dealer, 1, 1),     UNO_FLEX_FIELD(turn, 1, 1),          UNO_FLEX_FIELD(prior_color, 1, 1),
-    UNO_FLEX_FIELD(winner, 1, 1),     UNO_FLEX_FIELD(hand_size, 1, 1),     
-    UNO_FLEX_FIELD(reserved, 1, 1),   UNO_FLEX_FIELD(points, 2, 1),        UNO_FLEX_FIELD(target_score, 2, 1),
-    UNO_FLEX_FIELD(ply, 4, 1),        UNO_FLEX_FIELD(score, 2, 1),         UNO_FLEX_FIELD(rounds, 2, 1),
-    UNO_FLEX_FIELD(reshuffles, 2, 1), UNO_FLEX_FIELD(reserved_line, 4, 1), UNO_FLEX_FIELD(pile, 1, 1),       UNO_FLEX_FIELD(old, 1, 1),           UNO_FLEX_FIELD(fresh, 8, 1),
-    UNO_FLEX_FIELD(deck, 8, 1),       UNO_FLEX_FIELD(known, 8, 2),         UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
-    UNO_FLEX_FIELD(old_wilds, 2, 1), UNO_FLEX_FIELD(unsure, 2, 1),  UNO_FLEX_FIELD(watchers, 1, 1),      UNO_FLEX_FIELD(recent, 1, 1), UNO_FLEX_FIELD(hazy, 1, 1),
+    UNO_FLEX_FIELD(legal, 8, 1),        UNO_FLEX_FIELD(rng, 8, 1),
+    UNO_FLEX_FIELD(size, 1, 1),         UNO_FLEX_FIELD(phase, 1, 1),
+    UNO_FLEX_FIELD(mover, 1, 1),        UNO_FLEX_FIELD(direction, -1, 1),
+    UNO_FLEX_FIELD(players, 1, 1),      UNO_FLEX_FIELD(top, 1, 1),
+    UNO_FLEX_FIELD(color, 1, 1),        UNO_FLEX_FIELD(green, 1, 1),
+    UNO_FLEX_FIELD(drawn, 1, 1),        UNO_FLEX_FIELD(pile_size, 1, 1),
+    UNO_FLEX_FIELD(owed, 1, 1),         UNO_FLEX_FIELD(switches, 2, 1),
+    UNO_FLEX_FIELD(actor, 1, 1),        UNO_FLEX_FIELD(knowers, 1, 1),
+    UNO_FLEX_FIELD(flags, 1, 1),        UNO_FLEX_FIELD(empty_draws, 1, 1),
+    UNO_FLEX_FIELD(hand, 8, 2),         UNO_FLEX_FIELD(discard, 8, 1),
+    UNO_FLEX_FIELD(discard_size, 1, 1), UNO_FLEX_FIELD(dealer, 1, 1),
+    UNO_FLEX_FIELD(turn, 1, 1),         UNO_FLEX_FIELD(prior_color, 1, 1),
+    UNO_FLEX_FIELD(winner, 1, 1),       UNO_FLEX_FIELD(hand_size, 1, 1),
+    UNO_FLEX_FIELD(reserved, 1, 1),     UNO_FLEX_FIELD(points, 2, 1),
+    UNO_FLEX_FIELD(target_score, 2, 1), UNO_FLEX_FIELD(ply, 4, 1),
+    UNO_FLEX_FIELD(score, 2, 1),        UNO_FLEX_FIELD(rounds, 2, 1),
+    UNO_FLEX_FIELD(reshuffles, 2, 1),   UNO_FLEX_FIELD(reserved_line, 4, 1),
+    UNO_FLEX_FIELD(pile, 1, 1),         UNO_FLEX_FIELD(old, 1, 1),
+    UNO_FLEX_FIELD(fresh, 8, 1),        UNO_FLEX_FIELD(deck, 8, 1),
+    UNO_FLEX_FIELD(known, 8, 2),        UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
+    UNO_FLEX_FIELD(old_wilds, 2, 1),    UNO_FLEX_FIELD(unsure, 2, 1),
+    UNO_FLEX_FIELD(watchers, 1, 1),     UNO_FLEX_FIELD(recent, 1, 1),
+    UNO_FLEX_FIELD(hazy, 1, 1),
 };
 #undef UNO_FLEX_FIELD
 

@@ -1,0 +1,81 @@
+// The shuffle: the generator in the state, the draw pile, and the tape that scripts or notes the order of piles.
+#pragma once
+
+#include "state.hpp"
+
+UNO_FLEX_BEGIN
+
+/// SplitMix64 (Steele, Lea, Flood 2014): every 64-bit value is a valid state.
+inline uint64_t next_random(uint64_t& rng) {
+    uint64_t z = (rng += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+/// A number below n; no value is more likely than another by over n / 2^32.
+inline int random_below(uint64_t& rng, int n) { return int((next_random(rng) >> 32) * uint64_t(n) >> 32); }
+
+/// The order of renewed draw piles, scripted by a game record or noted for one (rules 11).
+struct Tape {
+    bool scripted = false;
+    int count = 0, used = 0;                       // scripted piles, and how many have been used up
+    const uint8_t (*script)[kDeckSize] = nullptr;  // next card first
+    const int* script_size = nullptr;
+    const char* error = nullptr;                   // why a scripted pile did not fit; the state is then worthless
+    int noted_size = 0;                            // the pile renewed by the last action, next card first; 0: none was
+    uint8_t noted[kDeckSize] = {};
+};
+
+/// Move the next `n` cards of the pile, which has as many, into `cards`. Returns the last one.
+inline int take_from_pile(State& s, Cards& cards, int n) {
+    // Locals, since the compiler must assume that writing a byte of the pile changes any field.
+    const bool ordered = has(s, kOrderedPile);
+    uint64_t rng = s.rng;
+    int size = s.pile_size, face = kNone;
+    Cards taken = cards;
+    for (int k = 0; k < n; ++k) {
+        const int i = ordered ? size - 1 : random_below(rng, size);
+        face = s.pile[i];
+        s.pile[i] = s.pile[--size];
+        s.pile[size] = 0;
+        add(taken, face);
+    }
+    s.rng = rng;
+    s.pile_size = uint8_t(size);
+    cards = taken;
+    return face;
+}
+
+/// Write the draw pile in the order in which it will be drawn; returns its size.
+inline int pile_order(const State& s, uint8_t* faces) {
+    State copy = s;
+    Cards all{};
+    int n = 0;
+    while (copy.pile_size > 0) faces[n++] = uint8_t(take_from_pile(copy, all, 1));
+    return n;
+}
+
+/// Lay a scripted pile; false if its cards are not those that are to be shuffled.
+inline bool lay_script(State& s, const Cards& cards, Tape& tape) {
+    if (tape.used == tape.count) {
+        tape.error = "the draw pile has to be renewed, but no reshuffle is left";
+        return false;
+    }
+    const uint8_t* script = tape.script[tape.used];
+    const int n = tape.script_size[tape.used++];
+    Cards listed{};
+    if (n == count(cards))
+        for (int i = 0; i < n; ++i) {
+            if (count(listed, script[i]) == count(cards, script[i])) break;
+            add(listed, script[i]);
+            s.pile[n - 1 - i] = script[i];
+        }
+    if (!equal(listed, cards)) {
+        tape.error = "the reshuffle does not list the cards of the discard pile under its top";
+        return false;
+    }
+    s.flags |= kOrderedPile;
+    return true;
+}
+
+UNO_FLEX_END
