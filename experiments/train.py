@@ -123,15 +123,16 @@ def learner(config: TrainConfig, envs: SB3VecEnv) -> MaskablePPO:
     )
 
 
-def snapshot(model: MaskablePPO, config: TrainConfig) -> NetworkPolicy:
+def snapshot(model: MaskablePPO, config: TrainConfig, *, greedy: bool = False) -> NetworkPolicy:
     """A copy of the policy as it is now."""
     network = nn.Sequential(*model.policy.mlp_extractor.policy_net, model.policy.action_net)
-    return NetworkPolicy(copy.deepcopy(network), config.hidden, seed=model.num_timesteps)
+    return NetworkPolicy(copy.deepcopy(network), config.hidden, seed=model.num_timesteps, greedy=greedy)
 
 
 def measure(model: MaskablePPO, config: TrainConfig, bot: str, deals: int, seed: int) -> WinRate:
-    """How often the policy as it is now wins against a bot in all other seats."""
-    return win_rate(snapshot(model, config), bot, num_players=config.num_players, deals=deals, seed=seed)
+    """How often the likeliest actions win against a bot in all other seats."""
+    policy = snapshot(model, config, greedy=True)
+    return win_rate(policy, bot, num_players=config.num_players, deals=deals, seed=seed)
 
 
 class Supervision(BaseCallback):

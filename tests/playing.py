@@ -10,6 +10,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.reference import CHOICES, choose, random_deck, random_rules
+from tests.rules.table import deal as deal_record
+from tests.rules.table import deck_of
 from uno_flex_env import Game, Rules
 
 PHASES = ["play", "drawn", "challenge", "uno", "catch", "stack", "over"]
@@ -61,6 +63,22 @@ def _decision(phase: str, num_players: int, seed: int, reshuffled: bool) -> Game
                     return at
             if at.ply > LONG:
                 break
+
+
+def small_deal(deck: str, num_players: int, hand_size: int, actions: str, pile: str) -> Game:
+    """A deal of these cards only, after these actions, in which the draw pile is renewed once."""
+    return deal_record(deck, num_players, actions=actions, reshuffles=[pile], hand_size=hand_size, deck=deck_of(deck))
+
+
+# The pile is renewed, seat 1 of 3 draws WA/, seat 2 sees WF, WA/, y2 and b3^ of it, and it draws four.
+SEEN_AFTER = ("WF r3 r1 WA/ r5 b2 WA/ W4/ y6 b4 WF y8 gS bS rS yS gR bR yR r7 b6 b8 y2 y4 b1^ b3^", 3, 4)
+SEEN_AFTER_DRAW = "WF:r r3 r1 WA/:r r5" + 9 * " draw" + " keep draw draw W4/:r challenge"
+SEEN_AFTER_PILE = "gS bS WA/ gR yS rS r3 r7 r1 bR yR WF"
+
+
+def hazy_table() -> Game:
+    """As above; then seat 1 plays another WF, which it has just drawn and which counts as the known one."""
+    return small_deal(*SEEN_AFTER, SEEN_AFTER_DRAW + " draw draw draw WF:b", SEEN_AFTER_PILE)
 
 
 @st.composite

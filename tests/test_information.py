@@ -13,10 +13,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.playing import PHASES, decision, switches_with, wander
-from tests.reference import CHOICES, choose
-from tests.rules.table import NUMBERS, cards, deal, deck_of, table
-from tests.witness import Case, TooHard, arrangements, shown, follow
+from tests.playing import (
+    PHASES,
+    SEEN_AFTER,
+    SEEN_AFTER_DRAW,
+    SEEN_AFTER_PILE,
+    decision,
+    hazy_table,
+    small_deal,
+    switches_with,
+    wander,
+)
+from tests.reference import CHOICES
+from tests.rules.table import NUMBERS, cards, table
+from tests.witness import Case, TooHard, arrangements, follow, shown
 from uno_flex_env import Game, RecordError, Rules, State
 from uno_flex_env._core import NUM_FEATURES, View
 from uno_flex_env.cards import CODES
@@ -259,11 +269,6 @@ def small(text: str, actions: str = "") -> Game:
     return game
 
 
-def played(deck: str, players: int, hand_size: int, actions: str, pile: str) -> Game:
-    """A deal of these cards only, after these actions, in which the draw pile is renewed once."""
-    return deal(deck, players, actions=actions, reshuffles=[pile], hand_size=hand_size, deck=deck_of(deck))
-
-
 # Two players: seat 0 draws b6, seat 1 b8, then the pile is renewed and two cards are drawn by each.
 TWO = ("WF r3 r1 r5 r2^ r4^ b2 g2^ b4 WF r7 b6 b8", 2, 5)
 TWO_DRAW = "WF:r r3 r1 r5 r2^ r4^ draw draw draw keep draw keep draw keep draw keep"
@@ -276,11 +281,6 @@ THREE_PILE = "r3 g7 WF rS gS bS"
 BEFORE = ("r1 W4/ r5 b2 WF y2 b4 g2^ y4 WF gS bS r7 b6 b8 y6 y8 b1^ b3^", 3, 3)
 BEFORE_DRAW = "r1 W4/:r challenge r5 draw draw draw draw keep draw keep"
 BEFORE_PILE = "gS WF r1 bS r7 W4/"
-# Three players: the pile is renewed, seat 1 draws WA/, seat 2 sees WF, WA/, y2 and b3^ of it, and it draws four.
-AFTER = ("WF r3 r1 WA/ r5 b2 WA/ W4/ y6 b4 WF y8 gS bS rS yS gR bR yR r7 b6 b8 y2 y4 b1^ b3^", 3, 4)
-AFTER_DRAW = "WF:r r3 r1 WA/:r r5" + 9 * " draw" + " keep draw draw W4/:r challenge"
-AFTER_PILE = "gS bS WA/ gR yS rS r3 r7 r1 bR yR WF"
-
 CASES = {
     "two players": Case(small("r5 | 0: b2 b4 | 1: WF g1 y3^ | pile WF y2 g3"), 0, [("WF g1 y3^ WF y2 g3", {1: 3})]),
     "three players": Case(
@@ -310,43 +310,43 @@ CASES = {
         [("b2 b4 WF g1 r1 r3 y2 y4 b6", {0: 2, 1: 6})],
     ),
     "two players, reshuffled: the old cards are known": Case(
-        played(*TWO, TWO_DRAW, TWO_PILE), 0, [("r1 WF r3 r5", {1: 2})], known={1: "g2^ WF b8"}
+        small_deal(*TWO, TWO_DRAW, TWO_PILE), 0, [("r1 WF r3 r5", {1: 2})], known={1: "g2^ WF b8"}
     ),
     "two players, reshuffled: a wild is played that may be old or fresh": Case(
-        played(*TWO, TWO_DRAW + " draw keep WF:b", TWO_PILE),
+        small_deal(*TWO, TWO_DRAW + " draw keep WF:b", TWO_PILE),
         0,
         [("g2^ WF b8", {1: 3}), ("r1 WF r5", {1: 2})],
         played={1: "WF"},
     ),
     "three players, reshuffled": Case(
-        played(*THREE, THREE_DRAW + " keep", THREE_PILE),
+        small_deal(*THREE, THREE_DRAW + " keep", THREE_PILE),
         0,
         [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 g7 WF rS gS bS", {2: 1})],
     ),
     "three players, reshuffled: the one who drew knows more": Case(
-        played(*THREE, THREE_DRAW + " keep", THREE_PILE),
+        small_deal(*THREE, THREE_DRAW + " keep", THREE_PILE),
         2,
         [("b2 b4 b6 g2^ WF b8", {0: 3, 1: 3}), ("g7 WF rS gS bS", {})],
     ),
     "three players, reshuffled: a wild is played that may be old or fresh": Case(
-        played(*THREE, THREE_DRAW + " keep draw draw keep draw keep draw WF:b", THREE_PILE),
+        small_deal(*THREE, THREE_DRAW + " keep draw draw keep draw keep draw WF:b", THREE_PILE),
         0,
         [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 WF rS bS", {1: 1, 2: 2})],
         played={1: "WF"},
     ),
     "three players, reshuffled: a wild is played by who has drawn nothing since": Case(
-        played(*THREE, THREE_DRAW + " keep draw WF:b", THREE_PILE),
+        small_deal(*THREE, THREE_DRAW + " keep draw WF:b", THREE_PILE),
         0,
         [("g2^ b8 y2 g4^", {1: 2, 2: 2}), ("r3 WF rS gS bS", {2: 1})],
     ),
     "a wild known before the reshuffle is old": Case(
-        played(*BEFORE, BEFORE_DRAW, BEFORE_PILE),
+        small_deal(*BEFORE, BEFORE_DRAW, BEFORE_PILE),
         2,
         [("b2 b4 b1^ b6 b8 y6 y8 b3^", {0: 3, 1: 5}), ("WF r1 bS r7 W4/", {0: 1, 1: 1})],
         known={1: "WF g2^"},
     ),
     "of two wilds known after the reshuffle one is old": Case(
-        played(*AFTER, AFTER_DRAW, AFTER_PILE),
+        small_deal(*SEEN_AFTER, SEEN_AFTER_DRAW, SEEN_AFTER_PILE),
         2,
         [("WA/ b4 b8 b1^ WF W4/", {0: 4, 1: 2}), ("bS WA/ yS rS r3 r7 r1 bR yR WF", {0: 2, 1: 5})],
         known={1: "y2 b3^"},
@@ -355,7 +355,7 @@ CASES = {
         recent={1},
     ),
     "a known wild counts as the one just drawn and played": Case(
-        played(*AFTER, AFTER_DRAW + " draw draw draw WF:b", AFTER_PILE),
+        hazy_table(),
         2,
         [("WA/ b4 b8 b1^ WF W4/", {0: 4, 1: 2}), ("bS WA/ yS rS r3 r7 r1 yR", {0: 3, 1: 5})],
         known={1: "y2 b3^"},
@@ -376,7 +376,7 @@ CASES = {
         playable="r1 r3 r7 WF",
     ),
     "a card just drawn from a renewed pile": Case(
-        played(*THREE, THREE_DRAW, THREE_PILE),
+        small_deal(*THREE, THREE_DRAW, THREE_PILE),
         0,
         [("g2^ WF b8 y2 g4^", {1: 3, 2: 2}), ("r3 g7 WF rS gS bS", {2: 1})],
         playable="r3 WF rS",
@@ -436,7 +436,9 @@ def random_case(seed: int) -> Case:
         switches: dict[str, Any] = {name: rng.choice(values) for name, values in CHOICES.items()}
         rules = Rules(**switches | {"draw_four": "challenge", "hand_size": hand_size, "deck": deck})
         game = Game(players, rules, seed=rng.getrandbits(64))
-        for at in itertools.islice(wander(game, rng, rng.choice(["uniform", "bluffer", "hoarder"])), rng.randint(5, 60)):
+        for at in itertools.islice(
+            wander(game, rng, rng.choice(["uniform", "bluffer", "hoarder"])), rng.randint(5, 60)
+        ):
             game = at
         if game.is_over or (game.state.reshuffles == 0 and rng.random() < 0.8):
             continue

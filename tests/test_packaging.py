@@ -162,41 +162,41 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("dist")
-class TestDist:
-    """One worker builds, once."""
+def test_the_wheel_holds_the_environment_alone(dist: Path) -> None:
+    (wheel,) = dist.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    info = f"uno_flex_env-{uno_flex_env.__version__}.dist-info"
+    ours = {path.relative_to(ROOT).as_posix() for path in modules("uno_flex_env")}
+    ours |= {"uno_flex_env/RULES.md", "uno_flex_env/py.typed", "uno_flex_env/_core.pyi"}
 
-    def test_the_wheel_holds_the_environment_alone(self, dist: Path) -> None:
-        (wheel,) = dist.glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            names = set(archive.namelist())
-        info = f"uno_flex_env-{uno_flex_env.__version__}.dist-info"
-        ours = {path.relative_to(ROOT).as_posix() for path in modules("uno_flex_env")}
-        ours |= {"uno_flex_env/RULES.md", "uno_flex_env/py.typed", "uno_flex_env/_core.pyi"}
+    assert {name.partition("/")[0] for name in names} == {"uno_flex_env", info}
+    assert f"{info}/licenses/LICENSE" in names
+    (library,) = {name for name in names if name.startswith("uno_flex_env/")} - ours
+    assert library.startswith("uno_flex_env/_core.")
+    assert ours <= names
 
-        assert {name.partition("/")[0] for name in names} == {"uno_flex_env", info}
-        assert f"{info}/licenses/LICENSE" in names
-        (library,) = {name for name in names if name.startswith("uno_flex_env/")} - ours
-        assert library.startswith("uno_flex_env/_core.")
-        assert ours <= names
 
-    def test_the_sdist_holds_the_sources(self, dist: Path) -> None:
-        (sdist,) = dist.glob("*.tar.gz")
-        with tarfile.open(sdist) as archive:
-            names = {name.partition("/")[2] for name in archive.getnames()}
-        core = {path.relative_to(ROOT).as_posix() for path in (ROOT / "uno_flex_env/core").iterdir()}
+@pytest.mark.slow
+def test_the_sdist_holds_the_sources(dist: Path) -> None:
+    (sdist,) = dist.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    core = {path.relative_to(ROOT).as_posix() for path in (ROOT / "uno_flex_env/core").iterdir()}
 
-        assert core | {"pyproject.toml", "LICENSE", "README.md", "uno_flex_env/RULES.md"} <= names
-        assert [name for name in names if name.startswith((".venv", "build/", "uno_flex_env/_core"))] == []
+    assert core | {"pyproject.toml", "LICENSE", "README.md", "uno_flex_env/RULES.md"} <= names
+    assert [name for name in names if name.startswith((".venv", "build/", "uno_flex_env/_core"))] == []
 
-    def test_the_wheel_works_without_the_checkout(self, dist: Path, tmp_path: Path) -> None:
-        (wheel,) = dist.glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(tmp_path)
-        # -S: without the hook of the editable install.
-        code = f"import sys; sys.path += {[str(tmp_path), sysconfig.get_path('purelib')]}; import uno_flex_env as u; "
-        code += "game = u.Game(seed=1); game.play(game.legal_actions[0]); print(u.__file__)"
-        command = [sys.executable, "-S", "-c", code]
-        answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
 
-        assert Path(answer.strip()).is_relative_to(tmp_path)
+@pytest.mark.slow
+def test_the_wheel_works_without_the_checkout(dist: Path, tmp_path: Path) -> None:
+    (wheel,) = dist.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    # -S: without the hook of the editable install.
+    code = f"import sys; sys.path += {[str(tmp_path), sysconfig.get_path('purelib')]}; import uno_flex_env as u; "
+    code += "game = u.Game(seed=1); game.play(game.legal_actions[0]); print(u.__file__)"
+    command = [sys.executable, "-S", "-c", code]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
+
+    assert Path(answer.strip()).is_relative_to(tmp_path)

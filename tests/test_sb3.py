@@ -325,6 +325,17 @@ def test_masks_cost_little():
     assert min(mask_share(SB3VecEnv(256)) for _ in range(3)) < 0.15
 
 
+def test_the_check_of_the_cost_of_masks_can_fail():
+    """Fault 16: masks that ask each game about each action."""
+
+    class Asking(SB3VecEnv):
+        def action_masks(self) -> Any:
+            states = [self.games.state(game) for game in range(self.num_envs)]
+            return np.array([[state.is_legal(action) for action in range(NUM_ACTIONS)] for state in states])
+
+    assert mask_share(Asking(256)) > 0.15
+
+
 # ---- Seeds, options and attributes (faults 6 and 7) ----
 
 

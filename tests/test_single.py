@@ -290,6 +290,9 @@ def check_end(rules: Rules, max_decisions: int | None) -> str:
         assert terminated == state.is_over
         assert truncated == (not state.is_over and decisions == max_decisions)
         if terminated or truncated:
+            assert not env.action_masks().any()
+            with pytest.raises(gymnasium.error.ResetNeeded):
+                env.step(0)
             return "cut" if truncated else "nobody wins" if reward == 0 else "won"
     raise AssertionError("the episode has no end")
 
@@ -359,7 +362,9 @@ def test_each_opponent_plays_its_seat():
     assert {TEXTS[action] for action in done[2]} == {"draw", "keep", "accept"}
 
 
-def test_a_policy_gets_a_batch_of_one_that_it_may_keep():
+@pytest.mark.parametrize("render_mode", [None, "ansi"])
+@pytest.mark.parametrize("history", [0, 4])
+def test_a_policy_gets_a_batch_of_one_that_it_may_keep(history, render_mode):
     """With the history, if the environment has one."""
     batches: list[dict[str, Any]] = []
 
@@ -367,10 +372,11 @@ def test_a_policy_gets_a_batch_of_one_that_it_may_keep():
         batches.append(batch)
         return first_legal(batch)
 
-    env = SingleAgentEnv(2, opponents=keep, history=4)
+    env = SingleAgentEnv(2, opponents=keep, history=history, render_mode=render_mode)
     observation, _ = env.reset(seed=0)
     while len(batches) < 2:
         observation, *_ = env.step(choose(observation["action_mask"], random.Random(0)))
-    shapes = {name: part.shape for name, part in batches[0].items()}
-    assert shapes == {"observation": (1, NUM_FEATURES), "action_mask": (1, NUM_ACTIONS), "history": (1, 4, 3)}
+    shapes: dict[str, tuple[int, ...]] = {"observation": (1, NUM_FEATURES), "action_mask": (1, NUM_ACTIONS)}
+    shapes |= {"history": (1, history, 3)} if history else {}
+    assert {name: part.shape for name, part in batches[0].items()} == shapes
     assert not np.shares_memory(batches[0]["observation"], batches[1]["observation"])

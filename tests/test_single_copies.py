@@ -84,6 +84,13 @@ def test_options_survive_gymnasium_make():
     assert learner_transcript(made, seed=9) == learner_transcript(SingleAgentEnv(**OTHER_OPTIONS), seed=9)
 
 
+@pytest.mark.parametrize("seed", [-1, 1 << 64, 1.5, True])
+def test_a_seed_is_a_whole_number_of_64_bits(seed):
+    """Anything else is refused with its value."""
+    with pytest.raises(ValueError, match=re.escape(f"got {seed!r}")):
+        SingleAgentEnv().reset(seed=seed)
+
+
 @pytest.mark.parametrize("option", inspect.signature(SingleAgentEnv).parameters)
 def test_the_transcript_shows_every_option(option):
     """So that the tests of options can fail for each of them."""

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.playing import PHASES, decision, wander
+from tests.playing import PHASES, decision, hazy_table, wander
 from uno_flex_env import Game, Match, Rules, State
 from uno_flex_env._core import LAYOUT, NUM_FEATURES, STATE_FIELDS, STATE_SIZE
 from uno_flex_env.actions import text_to_action
@@ -207,7 +207,7 @@ def test_a_form_that_forgets_a_field_is_noticed(lost):
     """The copies above can fail: a JSON form without the field gives no state or another one, at some decision."""
     states = [decision(phase, n, 1, reshuffled=True).state for phase in PHASES for n in (2, 8)]
 
-    assert any(noticed(state, lost) for state in [*states, after_an_empty_draw(), in_a_match()])
+    assert any(noticed(state, lost) for state in [*states, after_an_empty_draw(), in_a_match(), hazy_table().state])
 
 
 def after_an_empty_draw() -> State:
@@ -376,6 +376,7 @@ CRAFTED = [
     ("old_wilds", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
     ("unsure", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
     ("recent", [2, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
+    ("hazy", [2, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
     ("legal", [0, 0, 0, 0], "legal"),
     ("reserved", 1, "reserved"),
 ]
@@ -389,6 +390,7 @@ LATE = [
     ("unsure", [0x0003, 0, 0, 0, 0, 0, 0, 0], "fresh|plays"),
     ("recent", [1, 0, 0, 0, 0, 0, 0, 0], "seen"),
     ("recent", [8, 0, 0, 0, 0, 0, 0, 0], "seen"),
+    ("hazy", [1, 0, 0, 0, 0, 0, 0, 0], "seen"),
     ("fresh", [0, 0], "reshuffle"),
 ]
 

@@ -11,6 +11,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import comb
 
 from tests.reference import Table
@@ -73,19 +74,20 @@ def picks(hand: list[Card], texts: str) -> list[frozenset[Card]]:
     """Every way to pick cards with these texts."""
     wanted = sorted(cards(texts))
     chosen = itertools.combinations(hand, len(wanted))
-    return [frozenset(cards_) for cards_ in chosen if sorted(text for text, *_ in cards_) == wanted]
+    return [frozenset(pick) for pick in chosen if sorted(text for text, *_ in pick) == wanted]
 
 
 def arrangements(case: Case) -> Counter[Key]:
     """In how many arrangements each table is."""
     pools = [[(text, i, k) for k, text in enumerate(cards(pool))] for i, (pool, _) in enumerate(case.pools)]
     tables: dict[object, Key] = {}
-    for parts in itertools.product(*(list(splits(p, [*needs.items()])) for p, (_, needs) in zip(pools, case.pools))):
+    dealings = [list(splits(pool, [*needs.items()])) for pool, (_, needs) in zip(pools, case.pools, strict=True)]
+    for parts in itertools.product(*dealings):
         dealt = [[card for part in parts for card in part.get(seat, [])] for seat in case.others]
-        plays = [picks(hand, case.played.get(seat, "")) for seat, hand in zip(case.others, dealt)]
+        plays = [picks(hand, case.played.get(seat, "")) for seat, hand in zip(case.others, dealt, strict=True)]
         for played in itertools.product(*plays):
-            hands = [[card for card in hand if card not in gone] for hand, gone in zip(dealt, played)]
-            looks = [picks(hand, case.seen.get(seat, "")) for seat, hand in zip(case.others, hands)]
+            hands = [[card for card in hand if card not in gone] for hand, gone in zip(dealt, played, strict=True)]
+            looks = [picks(hand, case.seen.get(seat, "")) for seat, hand in zip(case.others, hands, strict=True)]
             for seen in itertools.product(*looks):
                 note(case, tables, frozenset().union(*played), hands, list(seen))
     return Counter(tables.values())
@@ -96,13 +98,13 @@ def note(
 ) -> None:
     """Add an arrangement, once for each card that may be the one just drawn."""
     last = len(case.pools) - 1
-    for seat, hand, known in zip(case.others, hands, seen):
+    for seat, hand, known in zip(case.others, hands, seen, strict=True):
         if seat in case.recent and any(card[1] != last for card in hand if card not in known):
             return
     arrangement = (gone, tuple(map(frozenset, hands)), tuple(seen))
     texts = [
         tuple(sorted([*cards(case.known.get(seat, "")), *(card[0] for card in hand)]))
-        for seat, hand in zip(case.others, hands)
+        for seat, hand in zip(case.others, hands, strict=True)
     ]
     if not case.playable:
         tables[arrangement] = tuple(texts)
@@ -119,7 +121,7 @@ def shown(state: State, case: Case) -> Key:
     return (*hands, (CODES[state.drawn],)) if case.playable else tuple(hands)
 
 
-# --- Following a game --------------------------------------------------------------------------------------------------
+# --- Following a game -----------------------------------------------------------------------------------------------
 
 
 class TooHard(Exception):  # noqa: N818
@@ -197,7 +199,7 @@ class Witness:
         held = sum((hand(before, seat) for seat in range(self.players)), rest) - Counter([card] if card else [])
         self.old = held - mine
         self.old_size, self.played, self.recent = sizes, [""] * self.players, set[int]()
-        self.surely_old = [Counter({c: n for c, n in known.items() if c.startswith("W")}) for known in self.known]
+        self.surely_old = [wilds(held) for held in self.known]
         self.reshuffled = True
         return mine
 
@@ -207,15 +209,13 @@ class Witness:
         if not self.reshuffled:
             pool = sum((hand(game.state, seat) for seat in known), Counter(CODES[f] for f in game.state.pile_order()))
             pool -= sum(known.values(), Counter())
-            needs = {seat: game.state.sizes[seat] - cards_.total() for seat, cards_ in known.items()}
-            return Case(
-                game, self.viewer, [(text(pool), needs)], {seat: text(cards_) for seat, cards_ in known.items()}
-            )
+            needs = {seat: game.state.sizes[seat] - held.total() for seat, held in known.items()}
+            return Case(game, self.viewer, [(text(pool), needs)], {seat: text(held) for seat, held in known.items()})
         old, fresh, old_needs, needs, fixed, seen = Counter(self.old), Counter(self.fresh), {}, {}, {}, {}
-        for seat, cards_ in known.items():
-            maybe = Counter({c: n for c, n in cards_.items() if c.startswith("W")}) - self.surely_old[seat]
-            sure = cards_ - maybe
-            sure_old = Counter({c: n for c, n in sure.items() if c.startswith("W") or c in old})
+        for seat, held in known.items():
+            maybe = wilds(held) - self.surely_old[seat]
+            sure = held - maybe
+            sure_old = Counter({card: n for card, n in sure.items() if card.startswith("W") or card in old})
             old -= sure_old
             fresh -= sure - sure_old
             old_needs[seat] = self.old_size[seat] - sure_old.total()
@@ -232,8 +232,12 @@ def hand(state: State, seat: int) -> Counter[str]:
     return Counter(CODES[face] for face in state.hand(seat))
 
 
-def text(cards_: Counter[str]) -> str:
-    return " ".join(cards_.elements())
+def wilds(held: Counter[str]) -> Counter[str]:
+    return Counter({card: count for card, count in held.items() if card.startswith("W")})
+
+
+def text(held: Counter[str]) -> str:
+    return " ".join(held.elements())
 
 
 def follow(game: Game, viewer: int) -> Case:
@@ -243,7 +247,7 @@ def follow(game: Game, viewer: int) -> Case:
         states.append(back.undo().state.copy())
     states.reverse()
     witness = Witness(viewer, states[0])
-    for action, before, after in zip(game.actions, states, states[1:]):
+    for action, (before, after) in zip(game.actions, pairwise(states), strict=True):
         witness.watch(before, action, after)
     case = witness.case(game)
     if game.phase == "drawn" and game.to_move != viewer:

@@ -143,7 +143,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
 
     def _begin_round(self) -> None:
         self._events.clear()
-        self._last: tuple[int, int] | None = None
+        self._last: tuple[int, Any] | None = None  # who decided last, and what
         self._cards = sum(self.core.sizes)
         self._clear_masks()
         self._select(self.core.mover)
@@ -155,19 +155,14 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
             AssertionError: `reset` has not been called, or the action is out of bounds (`OutOfBoundsError`).
             IllegalActionError: the action is not legal now (under `illegal="raise"`); nothing has changed then.
         """
-        if self._live:
-            self._play(action)
-        else:
-            self._step_apart(action)
-
-    def _play(self, action: Any) -> None:
+        if not self._live:
+            return self._step_apart(action)
         core = self.core
         seat = core.mover
         try:
-            core.apply(action)
+            core.apply(action)  # type: ignore[arg-type]  # numpy's integers are taken, too
         except (TypeError, ValueError):
-            self._refuse(action)
-            return
+            return self._refuse(action)
         agent = self.agent_selection
         self._cumulative_rewards[agent] = 0.0
         if self._paid:
@@ -187,6 +182,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
             self._select(mover)
         if self.render_mode == "human":
             self.render()
+        return None
 
     def _select(self, mover: int) -> None:
         self.agent_selection = agent = self.possible_agents[mover]
@@ -197,7 +193,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
     def _clear_masks(self) -> None:
         self.infos: dict[str, dict[str, Any]] = {agent: {"action_mask": _NO_ACTION} for agent in self.agents}
 
-    def _note(self, seat: int, action: int) -> None:
+    def _note(self, seat: int, action: Any) -> None:
         before = self._cards - (action < NUM_PLAYS)
         self._cards = sum(self.core.sizes)
         self._events.append((seat, int(action), self._cards - before))

@@ -41,13 +41,14 @@ class LearnerGames:
         opponents: see `uno_flex_env.opponents.Opponents`.
         seat: of the learner; "random" draws one for each episode, from the game's seed and the episode's number.
         match, reward, history, max_decisions, num_threads: as in `VecEnv`; `max_decisions` counts the learner's own.
+        keep_last: keep the last event also without a history, for a display; policies don't see it.
 
     The arrays are overwritten by every step and reset. Row g is game g, as its learner sees it.
 
     Attributes:
         observations: (B, 640) uint8; after the end what the learner saw last.
         action_masks: (B, 216) int8; all zero after the end.
-        histories: (B, history, 3) int16.
+        histories: (B, history, 3) int16; one row with `keep_last`.
         learners: (B,) uint8, the learning seats.
         rewards: (B,) float64, what the last step brought the learner, the opponents' turns after it included.
         terminated, truncated: (B,) bool, whether the last step ended the episode.
@@ -66,9 +67,11 @@ class LearnerGames:
         history: int = 0,
         max_decisions: int | None = None,
         num_threads: int = 1,
+        keep_last: bool = False,
     ) -> None:
         self.num_games, self.num_players, self.rules = num_games, num_players, checked_rules(rules)
         self.match, self.reward, self.history = match, reward, history
+        self._events = history or int(keep_last)
         self.max_decisions, self.num_threads = max_decisions, num_threads
         self._connect()
         if seat != "random":
@@ -90,7 +93,7 @@ class LearnerGames:
             self.rules,
             self.match,
             self.reward,
-            self.history,
+            self._events,
             self.max_decisions,
             deal_again=False,
             num_threads=self.num_threads,
@@ -99,7 +102,7 @@ class LearnerGames:
         self._actions = np.full(games, -1, np.int32)
         self.observations = aligned((games, NUM_FEATURES), np.uint8)
         self.action_masks: npt.NDArray[np.int8] = aligned((games, NUM_ACTIONS), np.int8)
-        self.histories = np.full((games, self.history, 3), -1, np.int16)
+        self.histories = np.full((games, self._events, 3), -1, np.int16)
         self._paid = np.zeros((games, self.num_players), np.float32)
         self._ended, self._cut = np.zeros((2, games), np.uint8)
         self._movers = np.full(games, -1, np.int8)

@@ -16,7 +16,7 @@ from uno_flex_env.display import RENDER_FPS, RENDER_MODES, Display, table_of
 from uno_flex_env.errors import IllegalActionError, NotationError
 from uno_flex_env.learner import LearnerGames
 from uno_flex_env.opponents import Opponents
-from uno_flex_env.options import ILLEGAL, check_choice, check_whole, checked_seed
+from uno_flex_env.options import ILLEGAL, check_choice, checked_seed
 from uno_flex_env.rules import Rules
 from uno_flex_env.spaces import ActionSpace, Observation, observation_space
 
@@ -65,7 +65,6 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         illegal: Literal["raise", "terminate"] = "raise",
         render_mode: Literal["ansi", "rgb_array", "human"] | None = None,
     ) -> None:
-        check_whole("history", history, 0, 1024)
         check_choice("illegal", illegal, ILLEGAL)
         check_choice("render_mode", render_mode, (None, *RENDER_MODES))
         self.history, self.illegal, self.render_mode = history, illegal, render_mode
@@ -77,8 +76,9 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
             seat=seat,
             match=match,
             reward=reward,
-            history=history if render_mode is None else max(history, 1),  # the display shows the last event
+            history=history,
             max_decisions=max_decisions,
+            keep_last=render_mode is not None,  # the display tells it
         )
         self.observation_space: gymnasium.Space[Any] = observation_space(history)
         self.action_space = ActionSpace()
@@ -152,7 +152,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
     def _observe(self) -> Observation:
         seen = {"observation": self.games.observations[0].copy(), "action_mask": self._mask()}
         if self.history:
-            seen["history"] = self.games.histories[0, -self.history :].copy()
+            seen["history"] = self.games.histories[0].copy()
         return seen
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
@@ -165,10 +165,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         games = self.games
         offset, action, _ = games.histories[0, -1].tolist()
         last = None if action < 0 else ((self.learner + offset) % games.num_players, action)
-        table = table_of(games.state(0), games.rules, games.match, last)
-        if table["to_move"] is None and table["phase"] != "over":
-            table["to_move"] = self.learner  # a truncated game lies where its learner would have decided
-        return self._display.draw(table, self.learner)
+        return self._display.draw(table_of(games.state(0), games.rules, games.match, last), self.learner)
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -40,9 +40,9 @@ namespace detail {
 /// after it or still in the pile. Before the first reshuffle all are fresh.
 struct Hidden {
     Cards old{}, fresh{};
-    int old_needed[kMaxPlayers] = {};      // cards to deal to each hand from each pool
+    int old_needed[kMaxPlayers] = {};    // cards to deal to each hand from each pool
     int fresh_needed[kMaxPlayers] = {};
-    uint16_t old_wilds[kMaxPlayers] = {};  // nibbles: old copies among the known wilds and those played unseen
+    uint16_t old_wilds[kMaxPlayers] = {};  // nibbles: old copies among what is not dealt, the known and the played wilds
 };
 
 inline Hidden without_ages(const State& view, int viewer) {
@@ -56,196 +56,187 @@ inline Hidden without_ages(const State& view, int viewer) {
     return hidden;
 }
 
-// Ages. A wild played since the reshuffle may have been an old or a fresh copy, and so may one that the viewer knows in
-// a hand. What the viewer knows is that the player has had at least so many copies. To draw uniformly from all deals in
-// which that holds, pin so many copies for the player, each age as likely as it leaves ways to deal the rest, deal the
-// rest, and accept the deal with one over the number of ways in which its copies could have been pinned.
-
-/// Copies of a wild that one player has had, and how many of them are pinned as old.
-struct Pin {
-    int player, wild, copies, old;
+/// Copies of a wild in one place of which the viewer can't tell how many are old: what a player has played since the
+/// reshuffle, or what the viewer knows in a hand.
+struct Dial {
+    int player, wild, copies;
+    bool played;
+    int old;  // the number in question
 };
 
-constexpr int kMaxPins = kWilds * kMaxPlayers;
-constexpr int kMaxReadings = 1 << 16;
-
-struct Pins {
-    Pin pin[kMaxPins];
-    int count = 0;
-    // What is there before anything is pinned.
-    int old_copies[kWilds], fresh_copies[kWilds];      // others' in hands, in the pile, and played unseen
-    int old_places[kMaxPlayers], places[kMaxPlayers];  // for hidden cards in each hand, and for unseen plays
-    int old_colored, fresh_colored;                    // hidden colored cards
+/// What is at stake in reading the dials: the wilds of others, and the places for hidden cards.
+struct Reading {
+    int old_copies[kWilds], fresh_copies[kWilds];  // of others: in hands, in the pile, and played unseen
+    int old_places[kMaxPlayers], places[kMaxPlayers];  // for hidden cards in each hand, before the dials are read
+    int old_colored, fresh_colored;                // hidden colored cards
 };
 
-/// The cards seen in a challenge before the last reshuffle are old.
-inline bool seen_before_reshuffle(const State& view, int viewer, int owner) {
-    return !((view.recent[owner] | view.hazy[owner]) >> viewer & 1);
-}
-
+/// log n!
 inline double log_factorial(int n) { return std::lgamma(n + 1.0); }
 
-/// Set how many copies are pinned as old, by the number of a reading; false past the last one.
-inline bool set_pins(Pins& pins, int reading) {
-    for (int i = 0; i < pins.count; ++i) {
-        pins.pin[i].old = reading % (pins.pin[i].copies + 1);
-        reading /= pins.pin[i].copies + 1;
-    }
-    return reading == 0;
-}
-
-/// Log of the number of ways to choose the copies that are pinned, and to deal the rest; false if there is none.
+/// Log of the number of arrangements of the hidden cards under one reading of the dials; false if there is none.
 /// `drawer` holds a card just drawn, which may be any of its fresh ones.
-inline bool log_ways(const State& view, int viewer, const Pins& pins, int drawer, double& ways) {
-    int old_left[kWilds], fresh_left[kWilds], old_places[kMaxPlayers];
-    std::memcpy(old_left, pins.old_copies, sizeof old_left);
-    std::memcpy(fresh_left, pins.fresh_copies, sizeof fresh_left);
-    std::memcpy(old_places, pins.old_places, sizeof old_places);
-    int places[kMaxPlayers];
-    std::memcpy(places, pins.places, sizeof places);
-    ways = 0;
-    for (int i = 0; i < pins.count; ++i) {
-        const Pin& pin = pins.pin[i];
-        old_left[pin.wild] -= pin.old;
-        fresh_left[pin.wild] -= pin.copies - pin.old;
-        old_places[pin.player] -= pin.old;
-        places[pin.player] -= pin.copies;
-        ways -= log_factorial(pin.old) + log_factorial(pin.copies - pin.old);
+inline bool log_arrangements(const State& view, int viewer, const Reading& r, const Dial* dials, int n, int drawer,
+                             double& log_count) {
+    int old_places[kMaxPlayers], old_left[kWilds], fresh_left[kWilds], played[kWilds] = {}, played_old[kWilds] = {};
+    std::memcpy(old_places, r.old_places, sizeof old_places);
+    std::memcpy(old_left, r.old_copies, sizeof old_left);
+    std::memcpy(fresh_left, r.fresh_copies, sizeof fresh_left);
+    log_count = 0;
+    for (int i = 0; i < n; ++i) {
+        const Dial& d = dials[i];
+        old_places[d.player] -= d.old;
+        old_left[d.wild] -= d.old;
+        fresh_left[d.wild] -= d.copies - d.old;
+        if (d.played) {
+            played[d.wild] += d.copies;
+            played_old[d.wild] += d.old;
+        } else {
+            log_count -= log_factorial(d.old) + log_factorial(d.copies - d.old);
+        }
     }
-    int old_pool = pins.old_colored, fresh_pool = pins.fresh_colored;
+    int old_pool = r.old_colored, fresh_pool = r.fresh_colored;
     for (int w = 0; w < kWilds; ++w) {
         if (old_left[w] < 0 || fresh_left[w] < 0) return false;
-        ways -= log_factorial(old_left[w]) + log_factorial(fresh_left[w]);
+        log_count -= log_factorial(played_old[w]) + log_factorial(played[w] - played_old[w]);
+        log_count -= log_factorial(old_left[w]) + log_factorial(fresh_left[w]);
         old_pool += old_left[w];
         fresh_pool += fresh_left[w];
     }
-    ways += log_factorial(old_pool) + log_factorial(fresh_pool);
+    log_count += log_factorial(old_pool) + log_factorial(fresh_pool);
     for (int p = 0; p < view.players; ++p) {
         if (p == viewer) continue;
-        const int fresh_places = places[p] - old_places[p];
-        if (old_places[p] < 0 || fresh_places < (p == drawer)) return false;
+        const int fresh_places = r.places[p] - old_places[p];
         // Whose hand the viewer has seen since the reshuffle has drawn all that is hidden in it after that.
         if (old_places[p] > 0 && (view.recent[p] >> viewer & 1)) return false;
-        ways -= log_factorial(old_places[p]) + log_factorial(fresh_places);
-        if (p == drawer) ways += std::log(double(fresh_places));
+        if (old_places[p] < 0 || fresh_places < (p == drawer)) return false;
+        log_count -= log_factorial(old_places[p]) + log_factorial(fresh_places);
+        if (p == drawer) log_count += std::log(double(fresh_places));
     }
     return true;
 }
 
-/// Set the pins to one reading, each as likely as it leaves ways. False if there are too many readings to go through,
-/// or none, in a state that no game reaches.
-inline bool draw_pins(const State& view, int viewer, Pins& pins, int drawer, uint64_t& rng) {
-    int readings = 1;
-    for (int i = 0; i < pins.count; ++i) {
-        readings *= pins.pin[i].copies + 1;
-        if (readings > kMaxReadings) return false;
+/// Whether two readings leave the same cards in the same places: they differ only in who played which age.
+inline bool same_arrangements(const Dial* a, const Dial* b, int n) {
+    int by_player[kMaxPlayers] = {}, by_wild[kWilds] = {};
+    for (int i = 0; i < n; ++i) {
+        if (!a[i].played && a[i].old != b[i].old) return false;
+        if (!a[i].played) continue;
+        by_player[a[i].player] += a[i].old - b[i].old;
+        by_wild[a[i].wild] += a[i].old - b[i].old;
     }
-    double most = -1e300, sum = 0, ways;
-    for (int r = 0; set_pins(pins, r); ++r)
-        if (log_ways(view, viewer, pins, drawer, ways) && ways > most) most = ways;
-    if (most == -1e300) return false;
-    for (int r = 0; set_pins(pins, r); ++r)
-        if (log_ways(view, viewer, pins, drawer, ways)) sum += std::exp(ways - most);
-    double point = double(next_random(rng) >> 11) * 0x1p-53 * sum;
-    int chosen = 0;
-    for (int r = 0; set_pins(pins, r); ++r)
-        if (log_ways(view, viewer, pins, drawer, ways)) {
-            chosen = r;
-            point -= std::exp(ways - most);
-            if (point < 0) break;
+    for (const int difference : by_player)
+        if (difference) return false;
+    for (const int difference : by_wild)
+        if (difference) return false;
+    return true;
+}
+
+constexpr int kMaxDials = 2 * kWilds * kMaxPlayers;
+constexpr int kMaxReadings = 512;
+
+/// Set the dials to the `index`-th reading; false past the last.
+inline bool read_dials(Dial* dials, int n, int index) {
+    for (int i = 0; i < n; ++i) {
+        dials[i].old = index % (dials[i].copies + 1);
+        index /= dials[i].copies + 1;
+    }
+    return index == 0;
+}
+
+/// Set the dials to one reading, each as likely as it has arrangements. False if there are too many to go through (or
+/// none, in a state that no game reaches).
+inline bool draw_reading(const State& view, int viewer, const Reading& r, Dial* dials, int n, int drawer, uint64_t& rng) {
+    double logs[kMaxReadings], most = -1e300;
+    int readings[kMaxReadings], found = 0;
+    for (int index = 0; read_dials(dials, n, index); ++index) {
+        double log_count;
+        if (!log_arrangements(view, viewer, r, dials, n, drawer, log_count)) continue;
+        bool again = false;
+        for (int k = 0; k < found && !again; ++k) {
+            Dial other[kMaxDials];
+            std::memcpy(other, dials, sizeof(Dial) * size_t(n));
+            read_dials(other, n, readings[k]);
+            again = same_arrangements(dials, other, n);
         }
-    set_pins(pins, chosen);
+        if (again) continue;
+        if (found == kMaxReadings || index > (1 << 16)) return false;
+        readings[found] = index;
+        logs[found++] = log_count;
+        if (log_count > most) most = log_count;
+    }
+    if (found == 0) return false;
+    double sum = 0;
+    for (int k = 0; k < found; ++k) sum += std::exp(logs[k] - most);
+    double point = double(next_random(rng) >> 11) * 0x1p-53 * sum;
+    int k = 0;
+    while (k < found - 1 && (point -= std::exp(logs[k] - most)) >= 0) ++k;
+    read_dials(dials, n, readings[k]);
     return true;
 }
 
-/// What the viewer can tell of ages, before anything is pinned.
-inline Pins find_pins(const State& view, int viewer, Hidden& hidden) {
+/// Sort the hidden cards by age. False if there are too many ways in which the wilds may have gone.
+inline bool with_ages(const State& view, int viewer, int drawer, uint64_t& rng, Hidden& hidden) {
     const Cards& own = view.hand[viewer];
-    hidden.old = colored_not_in(colored_not_in(minus(view.deck, view.discard), view.fresh), own);
-    hidden.fresh = colored_not_in(view.fresh, own);
-    Pins pins;
+    Cards old = colored_not_in(colored_not_in(minus(view.deck, view.discard), view.fresh), own);
+    Cards fresh = colored_not_in(view.fresh, own);
+    Reading r{};
+    Dial dials[kMaxDials];
+    int n = 0;
     for (int w = 0; w < kWilds; ++w) {
+        // All that is old or fresh of a wild, also what was played unseen, less the viewer's part of it.
         int unsure = 0;
         for (int p = 0; p < view.players; ++p) unsure += nibble(view.unsure[p], w);
         const int all_old = wilds(view.deck, w) - wilds(view.fresh, w) - wilds(view.discard, w) + unsure;
         const int own_old = nibble(view.old_wilds[viewer], w);
-        pins.old_copies[w] = all_old - own_old;
-        pins.fresh_copies[w] = wilds(view.fresh, w) - (wilds(own, w) + nibble(view.unsure[viewer], w) - own_old);
+        r.old_copies[w] = all_old - own_old;
+        r.fresh_copies[w] = wilds(view.fresh, w) - (wilds(own, w) + nibble(view.unsure[viewer], w) - own_old);
     }
     for (int p = 0; p < view.players; ++p) {
         if (p == viewer) continue;
         const Cards& known = view.hand[p];
-        const bool before = seen_before_reshuffle(view, viewer, p);
-        const Cards known_colored = shared_colored(known, known);
-        pins.places[p] = view.size[p] - count(known_colored) + sum_of_nibbles(view.unsure[p]);
-        pins.old_places[p] = view.old[p] - count(shared_colored(known, hidden.old));
+        r.places[p] = view.size[p] - count(known);
+        r.old_places[p] = view.old[p] - count(shared_colored(known, old));
         for (int w = 0; w < kWilds; ++w) {
-            const int copies = wilds(known, w), surely_old = before ? copies : 0;
-            const int pinned = copies - surely_old + nibble(view.unsure[p], w);
-            if (pinned) pins.pin[pins.count++] = Pin{p, w, pinned, 0};
-            pins.places[p] -= surely_old;
-            pins.old_places[p] -= surely_old;
-            pins.old_copies[w] -= surely_old;
-            hidden.old_wilds[p] = uint16_t(hidden.old_wilds[p] + (surely_old << (4 * w)));
+            if (const int played = nibble(view.unsure[p], w)) dials[n++] = Dial{p, w, played, true, 0};
+            const int copies = wilds(known, w);
+            if (copies && ((view.recent[p] | view.hazy[p]) >> viewer & 1)) {
+                dials[n++] = Dial{p, w, copies, false, 0};
+            } else if (copies) {
+                // Seen before the reshuffle, so old.
+                r.old_places[p] -= copies;
+                r.old_copies[w] -= copies;
+                hidden.old_wilds[p] = uint16_t(hidden.old_wilds[p] + (copies << (4 * w)));
+            }
         }
     }
     for (int p = 0; p < view.players; ++p) {
         if (p == viewer) continue;
-        hidden.old = colored_not_in(hidden.old, view.hand[p]);
-        hidden.fresh = colored_not_in(hidden.fresh, view.hand[p]);
+        old = colored_not_in(old, view.hand[p]);
+        fresh = colored_not_in(fresh, view.hand[p]);
     }
-    pins.old_colored = count(hidden.old);
-    pins.fresh_colored = count(hidden.fresh);
-    return pins;
-}
-
-/// Sort the hidden cards by age, with the copies pinned. False if the ages are of no use.
-inline bool with_ages(const State& view, int viewer, int drawer, uint64_t& rng, Hidden& hidden) {
-    Pins pins = find_pins(view, viewer, hidden);
-    if (!draw_pins(view, viewer, pins, drawer, rng)) return false;
-    for (int i = 0; i < pins.count; ++i) {
-        const Pin& pin = pins.pin[i];
-        pins.old_copies[pin.wild] -= pin.old;
-        pins.fresh_copies[pin.wild] -= pin.copies - pin.old;
-        pins.old_places[pin.player] -= pin.old;
-        pins.places[pin.player] -= pin.copies;
-        hidden.old_wilds[pin.player] = uint16_t(hidden.old_wilds[pin.player] + (pin.old << (4 * pin.wild)));
+    r.old_colored = count(old);
+    r.fresh_colored = count(fresh);
+    if (!draw_reading(view, viewer, r, dials, n, drawer, rng)) return false;
+    for (int i = 0; i < n; ++i) {
+        const Dial& d = dials[i];
+        r.old_places[d.player] -= d.old;
+        r.old_copies[d.wild] -= d.old;
+        r.fresh_copies[d.wild] -= d.copies - d.old;
+        hidden.old_wilds[d.player] = uint16_t(hidden.old_wilds[d.player] + (d.old << (4 * d.wild)));
     }
     for (int p = 0; p < view.players; ++p) {
         if (p == viewer) continue;
-        hidden.old_needed[p] = pins.old_places[p];
-        hidden.fresh_needed[p] = pins.places[p] - pins.old_places[p];
+        hidden.old_needed[p] = r.old_places[p];
+        hidden.fresh_needed[p] = r.places[p] - r.old_places[p];
     }
     for (int w = 0; w < kWilds; ++w) {
-        for (int k = 0; k < pins.old_copies[w]; ++k) add(hidden.old, kColored + w);
-        for (int k = 0; k < pins.fresh_copies[w]; ++k) add(hidden.fresh, kColored + w);
+        for (int k = 0; k < r.old_copies[w]; ++k) add(old, kColored + w);
+        for (int k = 0; k < r.fresh_copies[w]; ++k) add(fresh, kColored + w);
     }
+    hidden.old = old;
+    hidden.fresh = fresh;
     return true;
-}
-
-/// n over k.
-inline int choose(int n, int k) {
-    int ways = 1;
-    for (int i = 1; i <= k; ++i) ways = ways * (n - k + i) / i;
-    return ways;
-}
-
-/// In how many ways the copies in a full state could have been pinned.
-inline int ways_to_pin(const State& view, int viewer, const State& s) {
-    int ways = 1;
-    for (int p = 0; p < s.players; ++p) {
-        if (p == viewer) continue;
-        const bool before = seen_before_reshuffle(view, viewer, p);
-        for (int w = 0; w < kWilds; ++w) {
-            const int played = nibble(view.unsure[p], w), known = wilds(view.hand[p], w);
-            if (played + known == 0) continue;
-            // A card just drawn is neither played nor known.
-            const int copies = wilds(s.hand[p], w) + played - (s.drawn == kColored + w && p == s.mover);
-            ways *= before ? choose(nibble(s.old_wilds[p], w), known) * choose(copies - known, played)
-                           : choose(copies, known + played);
-        }
-    }
-    return ways;
 }
 
 inline void shuffle(uint8_t* faces, int n, uint64_t& rng) {
@@ -280,10 +271,10 @@ inline int fill(State& s, int viewer, const Hidden& hidden, bool ages, int drawe
 
 }  // namespace detail
 
-/// A full state, drawn uniformly from the deals of the hidden cards (copies of a wild told apart) that agree with what
-/// `viewer` has seen: own hand, discards, hand sizes, cards seen in a challenge and still held, that a card just drawn
-/// can be played, and which cards went into the last reshuffle, so that the others were in hands. Nothing is inferred
-/// from how others play, nor from the order in which they drew and played wilds.
+/// A full state, drawn uniformly from the arrangements of the hidden cards (copies of a wild told apart) that agree
+/// with what `viewer` has seen: own hand, discards, hand sizes, cards seen in a challenge and still held, that a card
+/// just drawn can be played, and which cards went into the last reshuffle, so that the others were in hands. Nothing is
+/// inferred from how others play, nor from the order in which they drew and played wilds.
 inline State determinize(const State& view, int viewer, uint64_t seed) {
     using namespace detail;
     uint64_t rng = seed;
@@ -291,12 +282,12 @@ inline State determinize(const State& view, int viewer, uint64_t seed) {
     const bool drawn = view.phase == Phase::drawn && view.mover != viewer;
     const int drawer = drawn ? view.mover : int(kNone);
     State s;
-    bool ages, accepted;
+    // Another player's drawn card is one that can be played: draw everything until it is.
     do {
         s = view;
         s.flags &= uint8_t(~kView);
         Hidden hidden;
-        ages = has(view, kReshuffled) && with_ages(view, viewer, drawer, rng, hidden);
+        const bool ages = has(view, kReshuffled) && with_ages(view, viewer, drawer, rng, hidden);
         if (!ages) {
             hidden = without_ages(view, viewer);
             s.flags &= uint8_t(~kReshuffled);
@@ -309,9 +300,7 @@ inline State determinize(const State& view, int viewer, uint64_t seed) {
         }
         const int first = fill(s, viewer, hidden, ages, drawer, rng);
         if (drawn) s.drawn = uint8_t(first);
-        accepted = (!drawn || any(legal_plays(s, only(s.drawn)))) &&
-                   (!ages || random_below(rng, ways_to_pin(view, viewer, s)) == 0);
-    } while (!accepted);
+    } while (drawn && !any(legal_plays(s, only(s.drawn))));
     s.rng = next_random(rng);
     s.legal = legal_actions(s);
     return s;
