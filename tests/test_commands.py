@@ -409,8 +409,15 @@ def only_batches(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--fast"], "unrecognized arguments: --fast"),
     ],
 )
-def test_bench_refuses_bad_arguments(capsys, arguments, reason):
-    """With exit status 2."""
+def test_bench_refuses_bad_arguments(capsys, monkeypatch, arguments, reason):
+    """With exit status 2, and before anything is measured."""
+
+    def never(*arguments: object, **options: object) -> None:
+        raise AssertionError("it runs all the same")
+
+    monkeypatch.setattr("uno_flex_env.bench.run.bench", never)
+    monkeypatch.setattr("uno_flex_env.bench.soak.soak", never)
+
     assert status_of("bench", *arguments) == 2
     assert reason in capsys.readouterr().err
 

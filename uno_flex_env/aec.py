@@ -52,7 +52,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
 
     Attributes:
         core: the core's state of the present round: the whole table, hidden cards included. Copy it to play with it.
-        episode_seed: of the present episode; `Game(num_players, rules, seed=episode_seed)` is the same deal.
+        episode_seed: of the present episode; `Game(num_players, rules, seed=episode_seed, dealer=dealer)` is its deal.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (PettingZoo declares it without ClassVar)
@@ -327,7 +327,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         if self.illegal == "raise":
             mask = np.empty(NUM_ACTIONS, np.int8)
             self.core.write_mask(mask)
-            raise IllegalActionError(f"{agent}: {describe_illegal(int(action), mask)}")
+            raise IllegalActionError(f"{agent}: {describe_illegal(int(action), mask)}") from None
         EnvLogger.warn_on_illegal_move()
         self._moved = True
         self._cumulative_rewards[agent] = 0.0
@@ -339,12 +339,14 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
     def _check_bounds(self, action: Any) -> None:
         agent = self.agent_selection
         if not self.action_spaces[agent].contains(action):
-            raise OutOfBoundsError(
-                f"{agent}'s action must be a whole number from 0 to {NUM_ACTIONS - 1}, got {action!r}"
-            )
+            bounds = f"a whole number from 0 to {NUM_ACTIONS - 1}"
+            raise OutOfBoundsError(f"{agent}'s action must be {bounds}, got {action!r}") from None
 
 
-_SET_BY_RESET = {"agents", "agent_selection", "num_agents", "rewards", "terminations", "truncations", "infos"}
+_SET_BY_RESET = {
+    *("agents", "agent_selection", "num_agents", "rewards", "terminations", "truncations", "infos"),
+    *("core", "episode_seed"),
+}
 
 
 class _Agents(AECIterable[str, Observation, int]):  # type: ignore[misc]

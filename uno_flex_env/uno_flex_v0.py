@@ -93,7 +93,7 @@ An illegal action raises `IllegalActionError`, which names it and what is legal;
 `illegal="terminate"` the environment does what PettingZoo's `TerminateIllegalWrapper` does: it logs a warning and ends
 the game with reward -1 for the agent that moved and 0 for all others. What is no action at all raises an AssertionError
 (`OutOfBoundsError`), as under `AssertOutOfBoundsWrapper`, and so does what `OrderEnforcingWrapper` forbids. These
-checks are inside, so `env` and `raw_env` are the same. PettingZoo's wrappers around them work, at a third of the speed.
+checks are inside, so `env` and `raw_env` are the same. PettingZoo's wrappers around them work, several times slower.
 
 ### Action Space
 
