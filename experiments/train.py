@@ -86,11 +86,7 @@ def train(config: TrainConfig, runs: Path = Path("runs")) -> tuple[Path, list[Wi
     model.set_logger(configure(str(folder), ["tensorboard"]))
     with Supervision(config, envs, folder) as supervision:
         model.learn(config.steps, callback=supervision)
-    network = snapshot(model, config)
-    rates = [
-        win_rate(network, bot, num_players=config.num_players, deals=config.deals, seed=config.seed) for bot in BOTS
-    ]
-    return folder, rates
+    return folder, [measure(model, config, bot, config.deals, config.seed) for bot in BOTS]
 
 
 def new_folder(runs: Path, name: str) -> Path:

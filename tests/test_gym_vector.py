@@ -12,7 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
-from tests.faces import EVERY_PHASE, SHORT, first_legal, payoffs
+from tests.faces import EVERY_PHASE, NO_MATCHES, SHORT, first_legal, payoffs
 from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
 from uno_flex_env.game import snapshot
@@ -186,6 +186,77 @@ def test_the_reward_check_can_fail(monkeypatch, opponents):
     monkeypatch.setattr(LearnerGames, "_learners_share", lambda games: np.maximum(share(games), 0))
     with pytest.raises(AssertionError):
         check_rewards(3, opponents)
+
+
+# ---- Ends (faults 2 and 12) ----
+
+
+def check_truncation(env: UnoFlexVectorEnv, max_decisions: int) -> None:
+    """A truncated game shows the decision that its learner would have taken next, so that its value can be
+    bootstrapped, and has paid all that came before; one that is won meanwhile is terminated."""
+    other = UnoFlexVectorEnv(30, 3, SHORT, opponents=["flex_any", first_legal], autoreset_mode="SameStep")
+    _, infos = env.reset(seed=2)
+    other.reset(seed=2)
+    for _ in range(max_decisions):
+        actions = infos["action_mask"].argmax(axis=1)
+        _, rewards, terminated, truncated, infos = env.step(actions)
+        observations, other_rewards, other_terminated, *_ = other.step(actions)
+        assert np.array_equal(rewards, other_rewards)
+        assert np.array_equal(terminated, other_terminated)
+        if terminated.any():
+            break
+    assert truncated.any()
+    assert np.array_equal(truncated, ~terminated)
+    for game in np.flatnonzero(truncated):
+        assert np.array_equal(infos["final_obs"][game]["observation"], observations["observation"][game])
+        assert not infos["final_obs"][game]["action_mask"].any()
+
+
+def short_games(max_decisions: int, kind: type[UnoFlexVectorEnv] = UnoFlexVectorEnv) -> UnoFlexVectorEnv:
+    opponents: Any = ["flex_any", first_legal]
+    return kind(30, 3, SHORT, opponents=opponents, autoreset_mode="SameStep", max_decisions=max_decisions)
+
+
+@pytest.mark.parametrize("max_decisions", [1, 2])
+def test_a_truncated_game_shows_the_decision_that_is_cut_off(max_decisions):
+    """Faults 2 and 12."""
+    check_truncation(short_games(max_decisions), max_decisions)
+
+
+class NextDeal(UnoFlexVectorEnv):
+    """What is final is the next deal."""
+
+    def step(self, actions: Any) -> Any:
+        observations, *results, infos = super().step(actions)
+        for game in np.flatnonzero(infos.get("_final_obs", False)):
+            infos["final_obs"][game] = {name: part[game] for name, part in observations.items()}
+        return observations, *results, infos
+
+
+class CutIsEnd(UnoFlexVectorEnv):
+    """Truncation that is called termination."""
+
+    def step(self, actions: Any) -> Any:
+        observations, rewards, terminated, truncated, infos = super().step(actions)
+        return observations, rewards, terminated | truncated, truncated & False, infos
+
+
+@pytest.mark.parametrize("broken", [NextDeal, CutIsEnd])
+def test_the_check_of_truncation_can_fail(broken):
+    """Faults 2 and 12. Also seen red with a core that truncates right after the learner's last action."""
+    with pytest.raises(AssertionError):
+        check_truncation(short_games(2, broken), 2)
+
+
+def test_a_round_without_a_winner_terminates_and_pays_nothing():
+    """Fault 12; rules 3."""
+    env = UnoFlexVectorEnv(2, 2, NO_MATCHES)
+    _, infos = env.reset(seed=0)
+    terminated = np.zeros(2, np.bool_)
+    while not terminated.any():
+        _, rewards, terminated, truncated, infos = env.step(infos["action_mask"].argmax(axis=1))
+        assert not rewards.any()
+        assert not truncated.any()
 
 
 def test_gymnasiums_statistics_are_right():

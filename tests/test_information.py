@@ -94,7 +94,7 @@ def watched(phase: str, num_players: int) -> list[tuple[Game, Game, int]]:
     """Pairs of games that look alike to a player, in this phase; some before and some after a reshuffle."""
     rng, pairs = random.Random(f"{phase} {num_players}"), list[tuple[Game, Game, int]]()
     for reshuffled in (False, True):
-        enough = len(pairs) + 5
+        enough = len(pairs) + 2
         for seed in itertools.count(1):
             game = decision(phase, num_players, seed, reshuffled=reshuffled)
             game = Game.from_record(game.to_record())  # the generator of a game and of its record differ

@@ -190,7 +190,7 @@ def test_bots_play_out_valid_rounds(monkeypatch, level):
     states = [table.deal() for table in map(Deal, range(40)) if table.players == len(BOTS)]
     winners, points = np.empty((len(states), 3), np.int8), np.empty((len(states), 3), np.int16)
 
-    (decisions,) = _core.playout(states, list(range(len(BOTS))), 1, 3, 2, winners, points)
+    decisions = _core.playout(states, list(range(len(BOTS))), 1, 3, 2, winners, points)
 
     assert decisions > len(states)
     assert winners.min() >= -1

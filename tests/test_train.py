@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +83,14 @@ def test_a_killed_run_leaves_whole_files(tmp_path):
 
 @pytest.mark.slow
 def test_learning_learns(tmp_path):
-    """Fault 23: a minute's thousandth of the main job already beats `random` clearly, which an untrained network
-    does not."""
-    config = TrainConfig(
-        name="short", first_opponent="random", steps=40_000, first_steps=40_000, hidden=(64,), deals=200
-    )
-    _, rates = train(config, tmp_path)
-    random_bot = next(rate for rate in rates if rate.bot == "random")
-    assert random_bot.mean > 0.75
-    untrained = NetworkPolicy(layers((64,)), (64,), greedy=True)
-    assert win_rate(untrained, "random", deals=200).mean < 0.75
+    """Fault 23: with the settings of the smoke run, for ten times as long, the win rate against `flex_when_stuck` rises
+    well above that of an untrained network."""
+    smoke = read(TrainConfig, ROOT / "configs" / "train" / "smoke.toml")
+    _, rates = train(replace(smoke, steps=20_000, first_steps=20_000, snapshot_every=20_000, deals=200), tmp_path)
+    untrained = NetworkPolicy(layers(smoke.hidden), smoke.hidden, greedy=True)
+    before = win_rate(untrained, "flex_when_stuck", deals=200)
+    assert rates[-1].bot == before.bot
+    assert rates[-1].mean - rates[-1].margin > before.mean + before.margin + 0.1
 
 
 # ---- Settings ----
@@ -177,17 +176,12 @@ def test_no_two_runs_share_a_folder(tmp_path):
     assert [folder.name for folder in folders] == ["a", "a-2", "a-3"]
 
 
-def check_replacement(write: Any, folder: Path) -> None:
+def check_replacement(write: Callable[[Path, bytes], object], folder: Path) -> None:
     """A failure in the midst of writing leaves the old file, and nothing else."""
     path = folder / "file"
     write(path, b"old")
-
-    class Interrupted(bytes):
-        def __buffer__(self, flags: int) -> memoryview:
-            raise KeyboardInterrupt
-
-    with pytest.raises((KeyboardInterrupt, TypeError)):
-        write(path, None)
+    with pytest.raises(TypeError):
+        write(path, "no bytes")  # type: ignore[arg-type]  # the file is open when this fails
     assert path.read_bytes() == b"old"
     assert list(folder.iterdir()) == [path]
     write(path, b"new")
@@ -218,7 +212,7 @@ def test_loading_never_runs_code(tmp_path):
             return exec, ("raise AssertionError('code has run')",)
 
     torch.save({"format": 1, "weights": Trap()}, tmp_path / "trap.pt")
-    with pytest.raises(Exception, match="[Ww]eights.only"):
+    with pytest.raises(Exception, match=r"[Ww]eights.only"):
         load(tmp_path / "trap.pt")
 
 

@@ -152,7 +152,7 @@ def _playouts(players: int, num_threads: int) -> Callable[[int], float]:
     def work(repeats: int) -> int:
         winners = np.empty((PLAYOUT_DEALS, repeats), np.int8)
         points = np.empty((PLAYOUT_DEALS, repeats), np.int16)
-        (decisions,) = _core.playout(states, bots, 1, repeats, num_threads, winners, points)
+        decisions = _core.playout(states, bots, 1, repeats, num_threads, winners, points)
         return int(decisions)
 
     return lambda repeats: rate(lambda: work(repeats))

@@ -1,0 +1,43 @@
+// What the parts of the binding share: checks of what Python hands in, and the parts themselves.
+//
+// Bad input is refused here with ValueError; the engine itself trusts its callers.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+#include "kernel.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace uno_flex;
+
+template <class T, class... Dims>
+using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Dims...>;
+
+[[noreturn]] inline void refuse_value(const std::string& why) { throw nb::value_error(why.c_str()); }
+
+inline void require(bool condition, const std::string& why) {
+    if (!condition) refuse_value(why);
+}
+
+/// ValueError unless so many can play by these rules with this dealer.
+inline void check_table(const Rules& rules, int players, int dealer) {
+    if (const char* why = refuse(rules, players)) refuse_value(why);
+    require(dealer >= 0 && dealer < players,
+            "the dealer must be a seat from 0 to " + std::to_string(players - 1) + ", got " + std::to_string(dealer));
+}
+
+/// The kernels of the levels that this processor runs, the best first, and the one to use.
+std::vector<const uno_flex_kernel::Kernel*> kernels();
+const uno_flex_kernel::Kernel& choose_kernel();
+
+void bind_states(nb::module_& m);
+void bind_batches(nb::module_& m);
