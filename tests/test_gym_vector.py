@@ -1,9 +1,6 @@
 """Gymnasium's vector environment: each row is the single environment, in every auto-reset mode."""
 
 import copy
-import pickle
-import random
-from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -13,31 +10,14 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from tests.faces import EVERY_PHASE, NO_MATCHES, SHORT, first_legal, payoffs
+from tests.test_gym_vector_options import OTHER_OPTIONS, choices
 from uno_flex_env import IllegalActionError, Rules
-from uno_flex_env.actions import NUM_ACTIONS, TEXTS
+from uno_flex_env.actions import TEXTS
 from uno_flex_env.game import snapshot
 from uno_flex_env.gym_vector import UnoFlexVectorEnv
 from uno_flex_env.learner import LearnerGames
-from uno_flex_env.observation import NUM_FEATURES
 
 MODES = list(AutoresetMode)
-
-OTHER_OPTIONS: dict[str, Any] = {
-    "num_players": 3,
-    "rules": Rules(hand_size=2, stacking=True, target_score=60),
-    "opponents": ["flex_any", first_legal],
-    "seat": "random",
-    "match": True,
-    "reward": "points",
-    "history": 3,
-    "max_decisions": 12,
-}
-"""Every option that changes what is played, at another value than its default."""
-
-
-def choices(masks: Any, rng: np.random.Generator) -> Any:
-    """A random legal action for each row; 0 where there is none."""
-    return (rng.random(masks.shape) * masks).argmax(axis=1)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -194,7 +174,7 @@ def test_the_reward_check_can_fail(monkeypatch, opponents):
 def check_truncation(env: UnoFlexVectorEnv, max_decisions: int) -> None:
     """A truncated game shows the decision that its learner would have taken next, so that its value can be
     bootstrapped, and has paid all that came before; one that is won meanwhile is terminated."""
-    other = UnoFlexVectorEnv(30, 3, SHORT, opponents=["flex_any", first_legal], autoreset_mode="SameStep")
+    other = UnoFlexVectorEnv(30, 3, SHORT, opponents=["flex_any", first_legal], seat=2, autoreset_mode="SameStep")
     _, infos = env.reset(seed=2)
     other.reset(seed=2)
     for _ in range(max_decisions):
@@ -214,7 +194,7 @@ def check_truncation(env: UnoFlexVectorEnv, max_decisions: int) -> None:
 
 def short_games(max_decisions: int, kind: type[UnoFlexVectorEnv] = UnoFlexVectorEnv) -> UnoFlexVectorEnv:
     opponents: Any = ["flex_any", first_legal]
-    return kind(30, 3, SHORT, opponents=opponents, autoreset_mode="SameStep", max_decisions=max_decisions)
+    return kind(30, 3, SHORT, opponents=opponents, seat=2, autoreset_mode="SameStep", max_decisions=max_decisions)
 
 
 @pytest.mark.parametrize("max_decisions", [1, 2])
@@ -298,44 +278,6 @@ def test_seeds_reach_the_games_that_are_reset():
     assert env.games.state(2) == states[2]
     env.reset(seed=[None, 4, None, 6])
     assert [env.games.state(game) == states[game] for game in range(4)] == [False, True, False, True]
-
-
-def test_a_seed_decides_the_games_whatever_else_is_random():
-    """Fault 6: deals, bots and seats, also of seeded and unseeded resets that follow."""
-    shown: list[list[bytes]] = []
-    for _ in range(2):
-        env = UnoFlexVectorEnv(5, **OTHER_OPTIONS)
-        env.reset(seed=12)
-        np.random.seed(len(shown))  # noqa: NPY002  (the global generator must not matter)
-        random.seed(len(shown))
-        shown.append(transcript(env, rows=5))
-    assert shown[0] == shown[1]
-    env.reset(seed=13)
-    assert transcript(env, rows=5) != shown[0]
-
-
-def transcript(env: UnoFlexVectorEnv, rows: int, steps: int = 60) -> list[bytes]:
-    """All that the first games show from where the environment stands, and what unseeded resets bring."""
-    rng, lines = np.random.default_rng(0), []
-    for step in range(steps):
-        masks = np.zeros((64, NUM_ACTIONS), np.int8)
-        masks[: env.num_envs] = env.games.action_masks
-        observations, *results, infos = env.step(choices(masks, rng)[: env.num_envs])
-        lines += [part[:rows].tobytes() for part in (*observations.values(), *results, infos["action_mask"])]
-        if step == steps // 2:
-            env.reset(options={"reset_mask": np.arange(env.num_envs) % 2 == 0})
-    observations, _ = env.reset()
-    return [*lines, *(part[:rows].tobytes() for part in observations.values())]
-
-
-def test_neither_batch_size_nor_threads_matter():
-    """Games 0 to 4 are the same in any batch, on any number of threads."""
-    shown: list[list[bytes]] = []
-    for num_envs, num_threads in [(5, 1), (5, 2), (12, 1), (64, 3)]:
-        env = UnoFlexVectorEnv(num_envs, **OTHER_OPTIONS, num_threads=num_threads)
-        env.reset(seed=2)
-        shown.append(transcript(env, rows=5))
-    assert shown == shown[:1] * 4
 
 
 @pytest.mark.parametrize(
@@ -456,188 +398,3 @@ def test_observations_are_the_callers_if_copied(copied):
     kept = copy.deepcopy(results)
     env.step(choices(env.games.action_masks, rng))
     assert same(tuple(results), tuple(kept))
-
-
-# ---- Opponents ----
-
-
-class Recorder:
-    """Plays the first legal action and keeps the batches that it has got."""
-
-    def __init__(self) -> None:
-        self.batches: list[dict[str, Any]] = []
-
-    def __call__(self, batch: dict[str, Any]) -> Any:
-        self.batches.append(batch)
-        return first_legal(batch)
-
-
-def test_a_policy_gets_all_rows_in_which_its_seats_decide():
-    """Fault 3: what their movers see and may do, and nothing else; in arrays that it may keep and overwrite."""
-    recorder = Recorder()
-    games = LearnerGames(40, 4, opponents=[recorder, "flex_any", recorder], history=2)
-    row, seen = np.empty(NUM_FEATURES, np.uint8), list[int]()
-    advance = games._advance
-
-    def watched() -> Any:
-        batch = recorder.batches[-1] if recorder.batches else None
-        if batch is not None and len(seen) < len(recorder.batches):
-            waiting = [game for game in range(40) if games._movers[game] in (1, 3)]
-            assert len(batch["observation"]) == len(waiting)
-            for i, game in enumerate(waiting):
-                games.state(game).encode(games.state(game).mover, row)
-                assert np.array_equal(batch["observation"][i], row)
-                assert np.array_equal(batch["action_mask"][i], games.action_masks[game])
-                assert np.array_equal(batch["history"][i], games.histories[game])
-            batch["action_mask"][:] = 0
-            seen.append(len(waiting))
-        return advance()
-
-    games._advance = watched  # type: ignore[method-assign]
-    games.reset(5)
-    play_on(games)
-    assert max(seen) > 20
-
-
-def play_on(games: LearnerGames, steps: int = 20) -> None:
-    for _ in range(steps):
-        games.step(games.action_masks.argmax(axis=1), alone=games._movers < 0)
-
-
-def test_each_policy_plays_its_seats():
-    """Clockwise from the learner, wherever it sits."""
-
-    def never(batch: dict[str, Any]) -> Any:
-        raise AssertionError
-
-    games = LearnerGames(20, 3, opponents=[first_legal, "flex_any"], seat="random", history=1)
-    games.reset(0)
-    assert set(games.learners.tolist()) == {0, 1, 2}
-    games.opponents = ["flex_any", never]
-    with pytest.raises(AssertionError):
-        play_on(games)
-
-
-def test_opponents_may_be_exchanged_between_steps():
-    """The new ones take over the games in progress."""
-    env = UnoFlexVectorEnv(10, opponents="flex_any")
-    _, infos = env.reset(seed=0)
-    recorder = Recorder()
-    env.games.opponents = recorder
-    for _ in range(5):
-        *_, infos = env.step(infos["action_mask"].argmax(axis=1))
-    calls = len(recorder.batches)
-    assert calls >= 5
-    env.games.opponents = "flex_any"
-    env.step(infos["action_mask"].argmax(axis=1))
-    assert len(recorder.batches) == calls
-
-
-@pytest.mark.parametrize(
-    ("answer", "error", "message"),
-    [
-        (lambda batch: [0], ValueError, "opponent <lambda> must answer with [0-9]+ whole numbers, got int64 of shape"),
-        (lambda batch: batch["action_mask"][:, 0] * 0.5, ValueError, "whole numbers, got float64"),
-        (lambda batch: batch["action_mask"].argmin(axis=1), IllegalActionError, r"game \d+, opponent <lambda>: action"),
-    ],
-)
-def test_what_a_policy_answers_is_checked(answer, error, message):
-    """Its games then wait for it, not for their learners: they have to be reset."""
-    env = UnoFlexVectorEnv(6)
-    env.reset(seed=0)
-    env.games.opponents = answer
-    with pytest.raises(error, match=message):
-        play_on(env.games)
-    with pytest.raises(RuntimeError, match="an opponent failed to act; reset the games"):
-        env.step(env.games.action_masks.argmax(axis=1))
-    env.games.opponents = "random"
-    env.reset()
-    env.step(env.games.action_masks.argmax(axis=1))
-
-
-# ---- Options (faults 4 and 7) ----
-
-WAYS: dict[str, Callable[[Any], Any]] = {
-    "as new": lambda env: env,
-    "reset": lambda env: env.reset() and env,
-    "seeded reset": lambda env: env.reset(seed=1) and env,
-    "reset with options": lambda env: env.reset(seed=1, options={"num_players": 2}) and env,
-    "deepcopy": copy.deepcopy,
-    "deepcopy in mid-game": lambda env: env.reset() and copy.deepcopy(env),
-    "pickle": lambda env: pickle.loads(pickle.dumps(env)),
-    "pickle in mid-game": lambda env: env.reset() and pickle.loads(pickle.dumps(env)),
-}
-
-
-def shown_after(way: str, **options: Any) -> list[bytes]:
-    env = WAYS[way](UnoFlexVectorEnv(4, **options))
-    env.reset(seed=9)
-    return transcript(env, rows=4)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_options_survive(way):
-    """Fault 7: each option at another value than its default, the mode included."""
-    options = OTHER_OPTIONS | {"autoreset_mode": "SameStep"}
-    assert shown_after(way, **options) == shown_after("as new", **options)
-
-
-@pytest.mark.parametrize("option", [*OTHER_OPTIONS, "autoreset_mode"])
-def test_the_check_of_options_sees_every_option(option):
-    """Fault 7: one that is lost is noticed."""
-    options = OTHER_OPTIONS | {"autoreset_mode": "SameStep"}
-    lost = {name: value for name, value in options.items() if name != option}
-    if option == "num_players":
-        lost["opponents"] = "flex_any"
-    assert shown_after("as new", **lost) != shown_after("as new", **options)
-
-
-def test_copies_play_on_identically():
-    """Fault 8: from the midst of games; the original does not notice."""
-    env = UnoFlexVectorEnv(5, **OTHER_OPTIONS)
-    env.reset(seed=4)
-    transcript(env, rows=5)
-    copies = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
-    expected = transcript(env, rows=5)
-    assert [transcript(twin, rows=5) for twin in copies] == [expected, expected]
-
-
-def test_gymnasium_makes_it():
-    """With its mode declared, and the options handed on."""
-    for mode in MODES:
-        env = gymnasium.make_vec("UnoFlex-v0", 3, autoreset_mode=mode, num_players=5, history=2)
-        assert isinstance(env, UnoFlexVectorEnv)
-        assert env.metadata["autoreset_mode"] is mode
-        assert env.games.num_players == 5
-        assert env.observation_space.sample()["history"].shape == (3, 2, 3)
-        assert env.single_action_space == gymnasium.make("UnoFlex-v0").action_space
-    assert gymnasium.make_vec("UnoFlex-v0").metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-    assert UnoFlexVectorEnv(2, autoreset_mode="SameStep").autoreset_mode is AutoresetMode.SAME_STEP
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_envs": 0}, "num_games must be a whole number"),
-        ({"autoreset_mode": "Never"}, "autoreset_mode must be one of 'NextStep', 'SameStep', 'Disabled', got 'Never'"),
-        ({"copy": 1}, "copy must be True or False"),
-        ({"seat": 2}, "seat must be a whole number from 0 to 1"),
-        ({"seat": "first"}, "seat must be a whole number"),
-        ({"opponents": "clever"}, "no such bot: 'clever'"),
-        ({"opponents": ["random", "random"]}, "2 players: the learner has 1 opponents, got 2"),
-        ({"opponents": [1]}, "an opponent must be the name of a rule bot or a policy, got 1"),
-        ({"num_threads": 0}, "num_threads must be a whole number"),
-        ({"history": -1}, "history must be a whole number"),
-        ({"rules": {"stackin": True}}, "stackin"),
-    ],
-)
-def test_bad_options_are_refused_by_name(options, message):
-    """Fault 4."""
-    with pytest.raises(ValueError, match=message):
-        UnoFlexVectorEnv(**({"num_envs": 2} | options))
-
-
-def test_an_unknown_option_is_an_error():
-    """Fault 4."""
-    with pytest.raises(TypeError, match="players"):
-        gymnasium.make_vec("UnoFlex-v0", 2, players=3)
