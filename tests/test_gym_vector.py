@@ -177,16 +177,16 @@ def check_truncation(env: UnoFlexVectorEnv, max_decisions: int) -> None:
     other = UnoFlexVectorEnv(30, 3, SHORT, opponents=["flex_any", first_legal], seat=2, autoreset_mode="SameStep")
     _, infos = env.reset(seed=2)
     other.reset(seed=2)
+    unbroken = np.ones(30, np.bool_)
     for _ in range(max_decisions):
         actions = infos["action_mask"].argmax(axis=1)
         _, rewards, terminated, truncated, infos = env.step(actions)
         observations, other_rewards, other_terminated, *_ = other.step(actions)
         assert np.array_equal(rewards, other_rewards)
         assert np.array_equal(terminated, other_terminated)
-        if terminated.any():
-            break
+        unbroken &= ~terminated
     assert truncated.any()
-    assert np.array_equal(truncated, ~terminated)
+    assert np.array_equal(truncated, unbroken)
     for game in np.flatnonzero(truncated):
         assert np.array_equal(infos["final_obs"][game]["observation"], observations["observation"][game])
         assert not infos["final_obs"][game]["action_mask"].any()

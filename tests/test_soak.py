@@ -137,7 +137,7 @@ def test_a_soak_goes_on_to_the_end_of_a_round_or_match():
     assert taken > 1
 
 
-def test_a_round_that_goes_on_for_ever_is_given_up_and_counted():
+def test_a_round_that_goes_on_for_ever_is_given_up():
     """Two players hold b6 and g7 under a red top and in turn draw a red card, which they must play. No fault."""
     deck = dict.fromkeys(("r1", "r3", "r5", "b6", "g7"), 1)
     rules = Rules(hand_size=1, play_drawn_card="forced", deck=deck)
@@ -146,7 +146,16 @@ def test_a_round_that_goes_on_for_ever_is_given_up_and_counted():
     assert {taken for taken, endless, _ in results if endless} == {65_536}
     assert max(taken for taken, endless, _ in results if not endless) < 100
     assert {found for *_, found in results} == {None}
-    assert "; 2 rounds went on for ever" in str(Outcome(1000, 2, None))
+
+
+def test_rounds_given_up_are_counted(monkeypatch):
+    """And the command says how many there were."""
+    monkeypatch.setattr(soaking, "play_table", lambda *arguments: Outcome(100, 1, None))
+
+    outcome = soak(300)
+
+    assert outcome == Outcome(300, 3, None)
+    assert str(outcome) == "300 decisions, no fault found; 3 rounds went on for ever and were given up"
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,8 @@ def playout(
         repeats: how often each state is played.
 
     Returns:
-        winners (N, repeats) int8, -1 for none (also after 2**20 actions without an end), and points (N, repeats) int16 that the winner scores.
+        winners (N, repeats) int8, -1 for none (also after 2**20 actions without an end), and points (N, repeats) int16
+        that the winner scores.
     """
     winners = np.empty((len(states), repeats), np.int8)
     points = np.empty((len(states), repeats), np.int16)

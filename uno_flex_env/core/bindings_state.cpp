@@ -295,7 +295,13 @@ void bind_states(nb::module_& m) {
             "viewer"_a, "What this seat sees: everything else is blank.")
         .def(
             "check", [](const State& s) { return check(s); }, "Which invariant is broken, or None.")
-        .def("perft", &perft, "depth"_a, "Positions after `depth` more actions, or at an earlier end.")
+        .def(
+            "perft",
+            [](const State& s, int depth) {
+                require(depth >= 0, "depth must not be negative, got " + std::to_string(depth));
+                return perft(s, depth);
+            },
+            "depth"_a, "Positions after `depth` more actions, or at an earlier end.")
         .def(
             "returns",
             [](const State& s, int reward, int winner) {
