@@ -109,17 +109,20 @@ def watched(phase: str, num_players: int) -> list[tuple[Game, Game, int]]:
 def test_hidden_cards_leave_the_view_the_observation_and_the_mask_as_they_are(phase, num_players):
     """Fault 3: in every phase, also after a reshuffle.
 
-    MUTANTS."""
+    Red if `hide` leaves any of these as it is: the pile, `legal`, `drawn`, another player's hand, `known`,
+    `known_wilds` or `old_wilds`."""
     for game, other, viewer in watched(phase, num_players):
         assert look(other, viewer) == look(game, viewer)
 
 
 def test_the_order_of_the_draw_pile_and_the_generator_stay_hidden(num_players):
-    """Fault 20: a search on the view can't foresee what is drawn."""
+    """Fault 20: a search on the view can't foresee what is drawn. Red if `hide` leaves `rng` or `kOrderedPile`."""
     state = decision("play", num_players, 5).state
     form = state_to_json(state)
     pile = form["pile"][: state.pile_size]
-    other = state_from_json(form | {"rng": 1, "pile": pile[::-1] + form["pile"][state.pile_size :]})
+    other = state_from_json(
+        form | {"rng": 1, "flags": form["flags"] ^ 1, "pile": pile[::-1] + form["pile"][state.pile_size :]}
+    )
 
     assert other.pile_order() != state.pile_order()
     for viewer in range(num_players):
@@ -140,7 +143,7 @@ def test_what_another_player_saw_in_a_challenge_stays_hidden():
 
 def test_the_age_of_a_wild_that_may_be_old_or_fresh_stays_hidden():
     """Fault 3: seat 1 plays a wild after a reshuffle, which it has held all along or has just drawn; in the second game
-    seat 2 holds the old one. Red without the two lines of `hide` that blank `old` and `fresh` when blurred."""
+    seat 2 holds the old one. Red if `forget_age` takes out the true copy instead of counting the play as `unsure`."""
     old = CASES["three players, reshuffled: a wild is played that may be old or fresh"].game
     record = old.to_record()
     assert (record["deck"][5], record["deck"][7]) == ("y2", "WF")
@@ -210,8 +213,8 @@ def check_determinization(game: Game, viewer: int, seed: int) -> None:
 def test_a_determinization_is_a_valid_state_that_the_player_can_not_tell_from_the_true_one(
     phase, reshuffled, num_players
 ):
-    """In every phase and for every player. Red if `determinize` leaves `old_wilds` of the known wilds out, deals known
-    cards a second time, or takes another player's drawn card without looking whether it can be played."""
+    """In every phase and for every player. Red if `determinize` deals known cards a second time, drops the ages, or
+    takes another player's drawn card without looking whether it can be played."""
     for seed in range(4):
         game = decision(phase, num_players, seed, reshuffled=reshuffled)
         for viewer in range(num_players):
@@ -388,8 +391,8 @@ CASES = {
 def test_every_arrangement_of_the_hidden_cards_is_equally_likely(name):
     """Pearson's test against all arrangements, counted here; none besides these occurs, and the true one is among them.
 
-    Red if `determinize` takes ages for unknown or deals old cards from both pools; if a known card is dealt like any
-    other; if the shuffle is `random_below(rng, i)`; if the drawn card is not drawn again until it can be played."""
+    Red if `determinize` drops the ages, deals a known card like any other, does not draw again until the drawn card can
+    be played, or shuffles with `random_below(rng, i)`."""
     case = CASES[name]
 
     assert shown(case.game.state, case) in arrangements(case)

@@ -111,7 +111,7 @@ def without_generator(state: State) -> State:
 
 
 def test_the_draws_notice_a_lost_generator(num_players):
-    """The test above can fail. Besides, `__getstate__` with rng = 0 in bindings.cpp turns it and the one before red."""
+    """The test above can fail. Besides, `__getstate__` with rng = 0 turns the copies by pickle red."""
     state = reshuffled_table(num_players)
 
     assert list(islice(next_draws(without_generator(state)), 50)) != list(islice(next_draws(state), 50))
@@ -177,8 +177,9 @@ def test_states_are_equal_if_all_their_bytes_are():
 
 
 def test_the_fields_tile_the_struct():
-    """Fault 10: a field that is added to the struct and not to the list leaves a gap here. Red with `uint64_t extra;`
-    put into State (state.hpp) in place of one of the reserved words."""
+    """Fault 10: a field that is added to the struct and not to the list leaves a gap here.
+
+    Red if a row is taken out of `kStateFields`; besides, state.hpp does not compile then."""
     end = 0
     for name, offset, size, item, _ in STATE_FIELDS:
         assert offset == end, f"bytes from {end} to {offset}, before {name}, belong to no field"
@@ -303,7 +304,7 @@ ACCEPTED = {"changed": 0}
 @settings(derandomize=True, deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 @given(spoiled_states(), st.integers(0, 2**32))
 def test_spoiled_bytes_are_refused_or_valid(raw, seed):
-    """Red without any one of the tests in check.hpp that a crafted state below is about."""
+    """What can be accepted can be played; the crafted states below were found so."""
     if state := accepted(raw):
         assert state.to_bytes() == raw
         ACCEPTED["changed"] += raw not in VALID
