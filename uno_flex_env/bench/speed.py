@@ -16,6 +16,9 @@ RULES_ONLY, MASK, OBSERVATION, ALL = range(4)
 PARTS = {"rules": RULES_ONLY, "mask": MASK, "observation": OBSERVATION}
 """What `Batch.random_steps` writes besides playing by the rules."""
 
+PLAYOUT_BOT = "flex_when_stuck"
+"""What search plays states out with: of the bots the strongest at two players."""
+
 PLAYOUT_DEALS = 256
 _SETTLE = 200  # steps after the deal until the games of a batch are at all stages
 
@@ -90,7 +93,7 @@ def _detail_figures(values: Race, large: int | None) -> list[Figure]:
 
 def playout_figures(values: Race, num_threads: int) -> list[Figure]:
     """Rates and ratios of `playout_contestants`."""
-    group = "Playouts to the end of the round, no observations"
+    group = f"Playouts by {PLAYOUT_BOT} to the end of the round, no observations"
     names = [f"playout_{n}" for n in PLAYERS]
     figures = [
         Figure(name, group, f"{n} players", "decisions/s", tuple(values[name]))
@@ -147,7 +150,7 @@ def _from_python(env: VecEnv) -> Callable[[int], float]:
 def _playouts(players: int, num_threads: int) -> Callable[[int], float]:
     rules = Rules().core
     states = [State.deal(rules, players, players - 1, seed) for seed in range(PLAYOUT_DEALS)]
-    bots = [bot_number("random")] * players
+    bots = [bot_number(PLAYOUT_BOT)] * players
 
     def work(repeats: int) -> int:
         winners = np.empty((PLAYOUT_DEALS, repeats), np.int8)
