@@ -38,7 +38,7 @@ $(READY): pyproject.toml constraints.txt
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) scikit-build-core nanobind cmake ninja $(if $(COMPILER),,ziglang)
-	# Every import of an editable install runs cmake twice; the wrapper in Python that pip puts there takes 50 ms each time.
+	# Every import of an editable install runs cmake twice; the Python wrapper that pip puts there takes 50 ms a time.
 	ln -sf "$$($(PY) -c 'import cmake; print(cmake.CMAKE_BIN_DIR)')/cmake" $(BIN)/cmake
 	$(TOOLCHAIN) $(PIP_INSTALL) $(EDITABLE)=$(VENV)/core -e '.[dev]'
 	touch $@

@@ -36,13 +36,13 @@ class TrainConfig:
     """Of deals, weights and choices."""
     num_players: int = 2
     """At the table, 2 to 8."""
-    steps: int = 2_000_000
+    steps: int = 1_600_000
     """Decisions of the learner in all."""
     first_opponent: str = "flex_when_stuck"
     """The rule bot in all other seats at first."""
-    first_steps: int = 500_000
+    first_steps: int = 400_000
     """After so many decisions the learner meets snapshots of itself."""
-    snapshot_every: int = 50_000
+    snapshot_every: int = 100_000
     """Decisions between two snapshots; at each the network is saved and its win rate logged."""
     num_envs: int = 256
     """Games played at once."""

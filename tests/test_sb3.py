@@ -17,6 +17,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.callbacks import MaskableEvalCallback
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv, VecMonitor
 
@@ -198,7 +199,9 @@ def test_an_illegal_action_is_refused_and_no_game_moves():
 
 def small_learner(env: VecEnv, **options: Any) -> MaskablePPO:
     settings: dict[str, Any] = {"n_steps": 32, "batch_size": 256, "n_epochs": 2, "seed": 3, "device": "cpu"}
-    return MaskablePPO("MlpPolicy", env, policy_kwargs={"net_arch": [32]}, **settings | options)
+    model = MaskablePPO("MlpPolicy", env, policy_kwargs={"net_arch": [32]}, **settings | options)
+    model.set_logger(Logger(None, []))  # its own makes a folder for every model
+    return model
 
 
 @pytest.mark.slow

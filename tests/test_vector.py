@@ -288,7 +288,7 @@ def test_a_read_only_buffer_is_refused():
 def test_an_illegal_action_is_refused_and_no_game_moves(num_threads):
     """Fault 19: the message names the first such game, the action and what is legal.
 
-    Seen red with a `find_illegal` in core/kernel.cpp that finds none, and with one that is called after the step."""
+    Seen red with a `find_illegal` in core/kernel.cpp that finds none."""
     env = VecEnv(8, 2, num_threads=num_threads, seed=4)
     env.reset()
     actions = env.sample().copy()

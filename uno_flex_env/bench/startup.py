@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,16 +30,7 @@ def _in_fresh_process(code: str) -> Callable[[int], float]:
     code = f"import time; begin = time.perf_counter(); {code}; print(time.perf_counter() - begin)"
 
     def run(amount: int) -> float:
-        answer = subprocess.run(
-            [sys.executable, "-c", code], env=_without_rebuild(), capture_output=True, text=True, check=True
-        )
+        answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         return float(answer.stdout)
 
     return run
-
-
-def _without_rebuild() -> dict[str, str]:
-    """An editable install looks for changed sources at every import, which is no part of what users wait for."""
-    builds = [str(getattr(finder, "path", "") or "") for finder in sys.meta_path]
-    skipped = [os.environ.get("SKBUILD_EDITABLE_SKIP", ""), *builds]
-    return os.environ | {"SKBUILD_EDITABLE_SKIP": os.pathsep.join(filter(None, skipped))}

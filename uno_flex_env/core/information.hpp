@@ -40,9 +40,10 @@ namespace detail {
 /// after it or still in the pile. Before the first reshuffle all are fresh.
 struct Hidden {
     Cards old{}, fresh{};
-    int old_needed[kMaxPlayers] = {};    // cards to deal to each hand from each pool
+    int old_needed[kMaxPlayers] = {};  // cards to deal to each hand from each pool
     int fresh_needed[kMaxPlayers] = {};
-    uint16_t old_wilds[kMaxPlayers] = {};  // nibbles: old copies among what is not dealt, the known and the played wilds
+    uint16_t old_wilds[kMaxPlayers] =
+        {};  // nibbles: old copies among what is not dealt, the known and the played wilds
 };
 
 inline Hidden without_ages(const State& view, int viewer) {
@@ -66,9 +67,9 @@ struct Dial {
 
 /// What is at stake in reading the dials: the wilds of others, and the places for hidden cards.
 struct Reading {
-    int old_copies[kWilds], fresh_copies[kWilds];  // of others: in hands, in the pile, and played unseen
+    int old_copies[kWilds], fresh_copies[kWilds];      // of others: in hands, in the pile, and played unseen
     int old_places[kMaxPlayers], places[kMaxPlayers];  // for hidden cards in each hand, before the dials are read
-    int old_colored, fresh_colored;                // hidden colored cards
+    int old_colored, fresh_colored;                    // hidden colored cards
 };
 
 /// log n!
@@ -146,7 +147,8 @@ inline bool read_dials(Dial* dials, int n, int index) {
 
 /// Set the dials to one reading, each as likely as it has arrangements. False if there are too many to go through (or
 /// none, in a state that no game reaches).
-inline bool draw_reading(const State& view, int viewer, const Reading& r, Dial* dials, int n, int drawer, uint64_t& rng) {
+inline bool draw_reading(const State& view, int viewer, const Reading& r, Dial* dials, int n, int drawer,
+                         uint64_t& rng) {
     double logs[kMaxReadings], most = -1e300;
     int readings[kMaxReadings], found = 0;
     for (int index = 0; read_dials(dials, n, index); ++index) {

@@ -1,6 +1,6 @@
-# A toolchain for machines without a C++ compiler: the one inside the Python package ziglang. Used through the environment,
-# CMAKE_TOOLCHAIN_FILE naming this file and ZIG the program (pip's isolated builds see neither `python -m ziglang` nor PATH
-# entries of the virtual environment).
+# A toolchain for machines without a C++ compiler: the one inside the Python package ziglang. Used through the
+# environment, CMAKE_TOOLCHAIN_FILE naming this file and ZIG the program: in pip's isolated builds `python -m ziglang`
+# is not found.
 set(ZIG "$ENV{ZIG}" CACHE FILEPATH "The zig program inside the package ziglang")
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ZIG)
 
