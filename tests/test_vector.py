@@ -128,7 +128,9 @@ def test_the_comparison_with_aec_can_fail(monkeypatch, spoil):
 
 
 def test_histories_are_what_the_actions_imply():
-    """Seat offset of the actor, action, and the cards that all hands gained in it."""
+    """Seat offset of the actor, action, and the cards that all hands gained in it.
+
+    Seen red with events that are kept across deals."""
     env = VecEnv(4, 4, EVERY_PHASE, history=6, seed=2)
     env.reset()
     games = [Game(4, EVERY_PHASE, seed=env.games.episode_seed(row)) for row in range(4)]
