@@ -49,7 +49,7 @@ Cards cards_of(const std::vector<int>& faces) {
 }
 
 std::vector<int> faces_of(const Cards& cards) {
-    uint8_t faces[kDeckSize];
+    uint8_t faces[kListRoom];
     const int n = list(cards, faces);
     return {faces, faces + n};
 }
@@ -97,7 +97,7 @@ State lay_position(const Rules& rules, const std::vector<std::vector<int>>& hand
         s.pile_size = uint8_t(pile->size());
         for (size_t i = 0; i < pile->size(); ++i) s.pile[i] = uint8_t((*pile)[pile->size() - 1 - i]);
     } else {
-        s.pile_size = uint8_t(list(rest, s.pile));
+        lay_pile(s, rest);
     }
     s.discard_size = uint8_t(count(s.discard));
     s.top = uint8_t(top);

@@ -183,14 +183,21 @@ inline int count(const Cards& cards) {
     return popcount(cards.word[0] & kColoredBits) + popcount(cards.word[1] & kColoredBits) + total_wilds(cards);
 }
 
-/// Write the faces of `cards` in face order, copies side by side; returns how many.
+constexpr int kListRoom = kDeckSize + 4;  // what list() needs: it writes four copies of each wild and keeps some
+
+/// Write the faces of `cards` in face order, copies side by side, and zeros up to kListRoom; returns how many.
 inline int list(const Cards& cards, uint8_t* faces) {
+    std::memset(faces, 0, kListRoom);
     int n = 0;
     for (int w = 0; w < 2; ++w)
         for (uint64_t rest = cards.word[w] & kColoredBits; rest; rest &= rest - 1)
             faces[n++] = uint8_t(w * 2 * kSlots + lowest_bit(rest));
-    for (int w = 0; w < kWilds; ++w)
-        for (int k = wilds(cards, w); k > 0; --k) faces[n++] = uint8_t(kColored + w);
+    for (int w = 0; w < kWilds; ++w) {
+        // No loop over the copies: how many there are can't be foreseen.
+        std::memset(faces + n, kColored + w, 4);
+        n += wilds(cards, w);
+    }
+    std::memset(faces + n, 0, 4);
     return n;
 }
 

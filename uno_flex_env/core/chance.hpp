@@ -46,6 +46,13 @@ inline int take_from_pile(State& s, Cards& cards, int n) {
     return face;
 }
 
+/// Make these cards the draw pile; the generator shuffles it as it is drawn.
+inline void lay_pile(State& s, const Cards& cards) {
+    uint8_t faces[kListRoom];
+    s.pile_size = uint8_t(list(cards, faces));
+    std::memcpy(s.pile, faces, sizeof s.pile);
+}
+
 /// Write the draw pile in the order in which it will be drawn; returns its size.
 inline int pile_order(const State& s, uint8_t* faces) {
     State copy = s;

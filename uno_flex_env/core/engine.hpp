@@ -17,7 +17,7 @@ inline bool renew_pile(State& s, Tape* tape) {
     if (tape && tape->scripted) {
         if (!lay_script(s, cards, *tape)) return false;
     } else {
-        list(cards, s.pile);
+        lay_pile(s, cards);
     }
     s.pile_size = uint8_t(s.discard_size - 1);
     s.discard = Cards{};
@@ -62,6 +62,8 @@ struct Matches {
     /// `flex_action_match` = "color".
     Cards regular[kColors][kSides] = {};
     Cards flex[2][kColors][kSides] = {};
+    /// The top symbol that a face shows; kSymbols for a wild.
+    uint8_t shown[kFaces] = {};
     /// Which of two wilds are held, from their nibbles.
     uint8_t held[0x78] = {};
     /// Plays of the wilds held (bits), as actions from kWildRegular on, and their flex sides for each number of players
@@ -70,6 +72,7 @@ struct Matches {
     uint64_t wild_flex[1 << kWilds][kMaxPlayers + 1] = {};
 
     constexpr Matches() {
+        for (int f = 0; f < kFaces; ++f) shown[f] = uint8_t(is_wild(f) ? kSymbols : kFace[f].symbol);
         for (int f = 0; f < kColored; ++f)
             for (int c = 0; c < kColors; ++c)
                 for (int top = 0; top < kSides; ++top) {
@@ -118,7 +121,7 @@ inline ActionSet lay_out(const Cards& regular, const Cards& flex, uint64_t wild,
 
 /// Plays of `cards` that are legal for the mover now (rules 4). `cards` is the hand or, of it, the card just drawn.
 inline ActionSet legal_plays(const State& s, const Cards& cards) {
-    const int symbol = is_wild(s.top) ? kSymbols : kFace[s.top].symbol;
+    const int symbol = kMatches.shown[s.top];
     const uint64_t power = uint64_t(0) - (s.green >> s.mover & 1);  // all ones if the Power is green
     const Cards& regular = kMatches.regular[s.color][symbol];
     const Cards& flex = kMatches.flex[has(s, kFlexActionMatchesColorOnly)][s.color][symbol];
@@ -194,8 +197,8 @@ inline ActionSet legal_actions(const State& s) {
 
 /// Flip the Powers of `seats`. If none is green then, all turn green at once.
 inline void flip_powers(State& s, int seats) {
-    s.green ^= uint8_t(seats);
-    if (s.green == 0) s.green = uint8_t(seated(s));
+    const int green = s.green ^ seats;
+    s.green = uint8_t(green | (seated(s) & -int(green == 0)));
 }
 
 // ---- Turns, the end of a round (rules 8) -------------------------------------------------------------------------------
@@ -253,14 +256,14 @@ inline void move_to_discard(State& s, int player, const Action& a) {
     if (has(s, kReshuffled)) forget_age(s, player, a.face);
     s.prior_color = s.color;
     s.top = a.face;
-    s.color = is_wild(a.face) ? a.color : kFace[a.face].color;
+    s.color = a.next_color;
     s.drawn = kNone;
     s.empty_draws = 0;
 }
 
 /// The Power changes of a play, in the order of rules 5.
 inline void change_powers(State& s, int player, const Action& a, Effect effect) {
-    if (a.flex || kFace[a.face].flip_icon) flip_powers(s, 1 << player);
+    flip_powers(s, int(a.flips_own_power) << player);
     if (effect == Effect::flip_all) flip_powers(s, seated(s));
 }
 
@@ -293,7 +296,7 @@ inline void await_challenge(State& s, int challenger, bool flex) {
 /// The effect of a play, in the order of rules 6: direction, draws or a Draw Four decision, end of round, UNO, next turn.
 inline void play_card(State& s, const Action& a, Tape* tape) {
     const int player = s.mover;
-    const Side side = a.flex ? kFace[a.face].flex : kFace[a.face].regular;
+    const Side side = a.side;
     s.actor = uint8_t(player);
     move_to_discard(s, player, a);
     change_powers(s, player, a, side.effect);
@@ -463,7 +466,7 @@ inline void clear_table(State& s, const Rules& rules, int players, int dealer) {
 inline void shuffle_deck(State& s, uint64_t seed) {
     s.rng = seed;
     s.rng = next_random(s.rng);  // seeds that differ by little start far apart
-    s.pile_size = uint8_t(list(s.deck, s.pile));
+    lay_pile(s, s.deck);
 }
 
 /// Begin a round.

@@ -47,6 +47,7 @@ constexpr int kPlayers = kEmptyDraws + kMaxPlayers - 1;
 constexpr int kRules = kPlayers + kMaxPlayers - 1;
 constexpr int kScores = kRules + kSwitches;
 static_assert(kScores + kMaxPlayers * kScoreFeatures == kFeatures);
+static_assert(kDrawnKind == kDrawnColor + kColors && kTopFlex == kTop + kSymbols + kWilds, "written as one");
 
 }  // namespace layout
 
@@ -87,6 +88,19 @@ struct Thermometers {
     }
 };
 
+/// Seat and step of each feature of the thermometers of hand sizes, in two vectors; what is left over is never reached.
+struct SizeLanes {
+    alignas(64) uint8_t seat[2][64] = {};
+    alignas(64) uint8_t step[2][64] = {};
+    constexpr SizeLanes() {
+        for (int i = 0; i < 128; ++i) {
+            const bool used = i < kMaxPlayers * kSizeFeatures;
+            seat[i / 64][i % 64] = uint8_t(used ? i / kSizeFeatures : 0);
+            step[i / 64][i % 64] = uint8_t(used ? kSizeSteps[i % kSizeFeatures] : 255);
+        }
+    }
+};
+
 struct FlexFaces {
     /// Flex sides, as in flex_sides(), that show a color `distance` - 3 places after their regular color.
     uint64_t at_distance[2 * kColors - 1] = {};
@@ -107,9 +121,25 @@ struct WildThermometers {
     }
 };
 
+struct FaceFeatures {
+    /// By face: as the card just drawn (color, kind), and as the top (symbol, has a flex side); kNone shows nothing.
+    uint32_t drawn[256] = {}, top[256] = {};
+    constexpr FaceFeatures() {
+        for (int f = 0; f < kFaces; ++f) {
+            const bool wild = is_wild(f);
+            const int slot = wild ? kSlots + f - kColored : f % kSlots;
+            drawn[f] = (wild ? 0u : 1u << kFace[f].color) | 1u << (kColors + slot);
+            top[f] = 1u << (wild ? kSymbols + f - kColored : kFace[f].symbol) | uint32_t(kFace[f].has_flex)
+                                                                                    << (kSymbols + kWilds);
+        }
+    }
+};
+
 }  // namespace table
 
+inline constexpr table::FaceFeatures kFaceFeatures{};
 inline constexpr table::Thermometers kThermometer{};
+inline constexpr table::SizeLanes kSizeLanes{};
 inline constexpr table::FlexFaces kFlexFaces{};
 inline constexpr table::WildThermometers kWildThermometer{};
 
@@ -154,15 +184,30 @@ inline void put_sizes(Features& f, const State& s, int viewer) {
     uint64_t sizes;
     std::memcpy(&sizes, s.size, 8);
     // Little-endian: seat p is byte p. Empty seats hold 0, so turning within the seated bytes is two shifts.
-    const uint64_t turned = viewer ? sizes >> (8 * viewer) | sizes << (8 * (s.players - viewer)) : sizes;
+    // In two shifts, since one by all 64 places would be undefined.
+    const int back = 4 * (s.players - viewer);
+    const uint64_t turned = sizes >> (8 * viewer) | sizes << back << back;
     const uint64_t seats = s.players == kMaxPlayers ? ~uint64_t(0) : (uint64_t(1) << (8 * s.players)) - 1;
+    const uint64_t mine_first = turned & seats;
+#if defined(__AVX512VBMI__) && defined(__AVX512BW__)
+    // Each size next to each step: one comparison gives all bits of the thermometers.
+    const __m512i all = _mm512_set1_epi64(int64_t(mine_first));
+    const auto reached = [&](int half) {
+        const __m512i size =
+            _mm512_maskz_permutexvar_epi8(~__mmask64(0), _mm512_load_si512(kSizeLanes.seat[half]), all);
+        return uint64_t(_mm512_cmpge_epu8_mask(size, _mm512_load_si512(kSizeLanes.step[half])));
+    };
+    put<layout::kSizes, 64>(f, reached(0));
+    put<layout::kSizes + 64, kMaxPlayers * kSizeFeatures - 64>(f, reached(1));
+#else
     uint64_t low = 0, high = 0;
     for (int k = 0; k < 4; ++k) {
-        low |= uint64_t(kThermometer.size[(turned & seats) >> (8 * k) & 255]) << (kSizeFeatures * k);
-        high |= uint64_t(kThermometer.size[(turned & seats) >> (8 * (k + 4)) & 255]) << (kSizeFeatures * k);
+        low |= uint64_t(kThermometer.size[mine_first >> (8 * k) & 255]) << (kSizeFeatures * k);
+        high |= uint64_t(kThermometer.size[mine_first >> (8 * (k + 4)) & 255]) << (kSizeFeatures * k);
     }
     put<layout::kSizes, 4 * kSizeFeatures>(f, low);
     put<layout::kSizes + 4 * kSizeFeatures, 4 * kSizeFeatures>(f, high);
+#endif
 }
 
 /// Cards known from a challenge, and of which color in whose hand: one bit a color, one for wilds.
@@ -194,15 +239,6 @@ inline void put_scores(Features& f, const State& s, int viewer) {
     put<layout::kScores, kMaxPlayers * kScoreFeatures>(f, scores);
 }
 
-inline void put_drawn(Features& f, const State& s) {
-    if (is_wild(s.drawn)) {
-        put<layout::kDrawnKind, kSlots + kWilds>(f, uint64_t(1) << (kSlots + s.drawn - kColored));
-    } else {
-        put<layout::kDrawnColor, kColors>(f, uint64_t(1) << kFace[s.drawn].color);
-        put<layout::kDrawnKind, kSlots + kWilds>(f, uint64_t(1) << (s.drawn % kSlots));
-    }
-}
-
 /// What `viewer` sees, as bits.
 inline Features observe(const State& s, int viewer) {
     using namespace layout;
@@ -213,11 +249,8 @@ inline Features observe(const State& s, int viewer) {
     if (s.knowers >> viewer & 1) put_known(f, s, viewer);
     put_sizes(f, s, viewer);
     put<kPower, kMaxPlayers>(f, egocentric(s, viewer, s.green));
-    if (s.mover == viewer && s.phase == Phase::drawn) put_drawn(f, s);
-
-    const Face& top = kFace[s.top];
-    put<kTop, kSymbols + kWilds>(f, uint64_t(1) << (is_wild(s.top) ? kSymbols + s.top - kColored : top.symbol));
-    put<kTopFlex, 1>(f, top.has_flex);
+    put<kDrawnColor, kColors + kSlots + kWilds>(f, kFaceFeatures.drawn[s.mover == viewer ? s.drawn : kNone]);
+    put<kTop, kSymbols + kWilds + 1>(f, kFaceFeatures.top[s.top]);
     put<kColor, kColors>(f, uint64_t(1) << s.color);
     put<kDirection, 2>(f, s.direction > 0 ? 1 : 2);
     if (!is_over(s)) put<kPhase, 6>(f, uint64_t(1) << int(s.phase));

@@ -132,14 +132,15 @@ inline int seated(const State& s) { return (1 << s.players) - 1; }
 
 /// The seat `steps` (0 to players) further on in the present direction.
 inline int seat_after(const State& s, int seat, int steps) {
+    // Without branches: which way the seats wrap can't be foreseen.
     int to = seat + s.direction * steps;
-    if (to < 0) to += s.players;
-    if (to >= s.players) to -= s.players;
-    return to;
+    to += s.players & -int(to < 0);
+    return to - (s.players & -int(to >= s.players));
 }
 /// How many seats clockwise `seat` sits from `from`.
 inline int offset_of(const State& s, int from, int seat) {
-    return seat >= from ? seat - from : seat + s.players - from;
+    const int offset = seat - from;
+    return offset + (s.players & -int(offset < 0));
 }
 
 UNO_FLEX_END
