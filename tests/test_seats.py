@@ -68,7 +68,6 @@ def test_a_player_sees_the_same_from_every_chair(num_players, rules):
 
 @pytest.mark.parametrize("num_players", range(2, 9))
 def test_one_bot_in_all_seats_wins_as_often_from_every_chair_over_all_dealers(num_players):
-    """Seen red when seat 0 of the batch plays `random` instead."""
     wins = wins_by_seat(num_players, ["flex_any"] * num_players)
 
     assert_fair(wins)
