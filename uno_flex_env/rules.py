@@ -30,9 +30,10 @@ CHOICES: dict[str, tuple[str | bool, str | bool]] = {
 class Rules:
     """How a table plays; the defaults are the official reading (rules 9).
 
-    `deck` is None for the official deck, or how many there are of each card, for example `{"r1": 1, "WF": 2}`. With the
-    official deck every round ends sooner or later; a deck of a few cards can, under `play_drawn_card="forced"`, leave
-    players no choice but to go on for ever: environments then need `max_decisions`.
+    `deck` is None for the official deck, or how many there are of each card, for example `{"r1": 1, "WF": 2}`.
+
+    Under `play_drawn_card="forced"` players can have no choice but to go on for ever, handing the same few cards to and
+    fro: seldom with the official deck, sooner with a small one. Environments then need `max_decisions`.
     """
 
     draw_four: Literal["challenge", "strict"] = "challenge"

@@ -56,7 +56,7 @@ inline int act(Bot bot, const ActionSet& legal, uint64_t& rng) {
     return pick(legal, rng);
 }
 
-/// Few rounds take a hundredth of it. With a small deck of one's own, `play_drawn_card` = "forced" can make one endless.
+/// Few rounds take a hundredth of it. Under `play_drawn_card` = "forced" a round can have no end.
 constexpr int kLongestPlayout = 1 << 20;
 
 /// Play on to the end of the round, or for kLongestPlayout actions. `bots` holds one for each seat.
