@@ -15,6 +15,7 @@ bool cpu_runs(const char* level) {
     const std::string name = level;
     if (name == "baseline") return true;
 #if defined(UNO_FLEX_X86) && defined(__GNUC__)
+    __builtin_cpu_init();  // gcc does it by itself, clang does not
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
                       __builtin_cpu_supports("fma");
