@@ -3,6 +3,10 @@
 
 #include <cstdlib>
 
+#if defined(UNO_FLEX_X86) && !defined(_MSC_VER)
+#include <cpuid.h>
+#endif
+
 #include "actions.hpp"
 #include "bots.hpp"
 #include "observation.hpp"
@@ -11,33 +15,53 @@ using uno_flex_kernel::Kernel;
 
 namespace {
 
-bool cpu_runs(const char* level) {
-    const std::string name = level;
-    if (name == "baseline") return true;
-#if defined(UNO_FLEX_X86) && defined(__GNUC__)
-    __builtin_cpu_init();  // gcc does it by itself, clang does not
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-                      __builtin_cpu_supports("fma");
-    if (name == "avx2") return avx2;
-    return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vbmi");
-#elif defined(UNO_FLEX_X86) && defined(_MSC_VER)
+#if defined(UNO_FLEX_X86)
+// By cpuid itself: of the compilers' own __builtin_cpu_supports, zig's knows no features.
+struct Registers {
+    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
+
+Registers cpuid(uint32_t leaf) {
+    Registers r;
+#if defined(_MSC_VER)
     int regs[4];
-    __cpuid(regs, 1);
-    const bool os_saves = (regs[2] >> 27 & 1) && (regs[2] >> 28 & 1);
-    if (!os_saves) return false;
-    const uint64_t saved = _xgetbv(0);
-    __cpuidex(regs, 7, 0);
-    const bool avx2 = (saved & 6) == 6 && (regs[1] >> 5 & 1) && (regs[1] >> 3 & 1) && (regs[1] >> 8 & 1);
-    if (name == "avx2") return avx2;
-    const int need = 1 << 16 | 1 << 17 | 1 << 30 | int(1u << 31);  // F, DQ, BW, VL
-    return avx2 && (saved & 0xE6) == 0xE6 && (regs[1] & need) == need && (regs[2] >> 1 & 1);
+    __cpuidex(regs, int(leaf), 0);
+    r = {uint32_t(regs[0]), uint32_t(regs[1]), uint32_t(regs[2]), uint32_t(regs[3])};
 #else
-    return false;
+    __get_cpuid_count(leaf, 0, &r.eax, &r.ebx, &r.ecx, &r.edx);
+#endif
+    return r;
+}
+
+/// Which registers the operating system saves (XCR0).
+uint64_t saved_registers() {
+#if defined(_MSC_VER)
+    return _xgetbv(0);
+#else
+    uint32_t low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return uint64_t(high) << 32 | low;
 #endif
 }
+
+constexpr bool all_of(uint64_t bits, uint64_t wanted) { return (bits & wanted) == wanted; }
+constexpr uint64_t bit(int n) { return uint64_t(1) << n; }
+
+bool runs_avx2() {
+    const Registers basic = cpuid(1), more = cpuid(7), extended = cpuid(0x80000001);
+    return all_of(basic.ecx, bit(12) | bit(23) | bit(27) | bit(28)) &&  // FMA, POPCNT, OSXSAVE, AVX
+           all_of(more.ebx, bit(3) | bit(5) | bit(8)) &&                // BMI1, AVX2, BMI2
+           all_of(extended.ecx, bit(5)) &&                              // LZCNT
+           all_of(saved_registers(), bit(1) | bit(2));
+}
+
+bool runs_avx512() {
+    const Registers more = cpuid(7);
+    return runs_avx2() && all_of(more.ebx, bit(16) | bit(17) | bit(30) | bit(31)) &&  // F, DQ, BW, VL
+           all_of(more.ecx, bit(1)) &&                                                // VBMI
+           all_of(saved_registers(), bit(1) | bit(2) | bit(5) | bit(6) | bit(7));
+}
+#endif
 
 nb::list face_table() {
     nb::list faces;
@@ -64,14 +88,12 @@ nb::list action_table() {
 }  // namespace
 
 std::vector<const Kernel*> kernels() {
-    std::vector<const Kernel*> all;
-#if defined(UNO_FLEX_X86)
-    all = {&uno_flex_kernel::kernel_avx512, &uno_flex_kernel::kernel_avx2};
-#endif
-    all.push_back(&uno_flex_kernel::kernel_baseline);
     std::vector<const Kernel*> usable;
-    for (const Kernel* k : all)
-        if (cpu_runs(k->name)) usable.push_back(k);
+#if defined(UNO_FLEX_X86)
+    if (runs_avx512()) usable.push_back(&uno_flex_kernel::kernel_avx512);
+    if (runs_avx2()) usable.push_back(&uno_flex_kernel::kernel_avx2);
+#endif
+    usable.push_back(&uno_flex_kernel::kernel_baseline);
     return usable;
 }
 
