@@ -183,8 +183,8 @@ inline uint64_t egocentric(const State& s, int viewer, uint64_t bits) {
 inline void put_sizes(Features& f, const State& s, int viewer) {
     uint64_t sizes;
     std::memcpy(&sizes, s.size, 8);
-    // Little-endian: seat p is byte p. Empty seats hold 0, so turning within the seated bytes is two shifts.
-    // In two shifts, since one by all 64 places would be undefined.
+    // Little-endian: seat p is byte p. Empty seats hold 0, so turning within the seated bytes is a shift each way; the
+    // one to the left in two halves, since a shift by all 64 places would be undefined.
     const int back = 4 * (s.players - viewer);
     const uint64_t turned = sizes >> (8 * viewer) | sizes << back << back;
     const uint64_t seats = s.players == kMaxPlayers ? ~uint64_t(0) : (uint64_t(1) << (8 * s.players)) - 1;
