@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from experiments.files import write_whole
+from agents.files import write_whole
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.opponents import Observations

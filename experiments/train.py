@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 import uno_flex_env
 from experiments.evaluate import WinRate, win_rate
-from experiments.files import write_whole
+from agents.files import write_whole
 from experiments.network import NetworkPolicy, save
 from uno_flex_env.sb3 import SB3VecEnv
 from uno_flex_env.vector import BOTS

@@ -18,7 +18,7 @@ import torch
 from experiments import __main__ as command
 from experiments.config import from_table, read
 from experiments.evaluate import table, win_rate
-from experiments.files import write_whole
+from agents.files import write_whole
 from experiments.network import NetworkPolicy, layers, load, save
 from experiments.train import TrainConfig, new_folder, train
 from tests.faces import first_legal

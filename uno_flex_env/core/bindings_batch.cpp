@@ -139,6 +139,22 @@ int64_t playout(const std::vector<const State*>& states, const std::vector<int>&
     return total;
 }
 
+/// What a bot does at each of B decisions; everything random in row i follows from noise[i].
+void bot_actions(int bot, Array<const int8_t, nb::shape<-1, kActions>> masks,
+                 Array<const uint64_t, nb::shape<-1>> noise, Array<int64_t, nb::shape<-1>> actions) {
+    require(bot >= 0 && bot < kBots, "unknown bot " + std::to_string(bot));
+    require(noise.shape(0) == masks.shape(0) && actions.shape(0) == masks.shape(0),
+            "a key and an action for each row of masks");
+    for (size_t i = 0; i < masks.shape(0); ++i) {
+        ActionSet legal{};
+        for (int a = 0; a < kActions; ++a)
+            legal.word[a / 64] |= uint64_t(masks.data()[i * kActions + a] != 0) << (a % 64);
+        require(any(legal), "row " + std::to_string(i) + " of the masks has no legal action");
+        uint64_t rng = noise.data()[i];
+        actions.data()[i] = act(Bot(bot), legal, rng);
+    }
+}
+
 /// What came of a soak: (decisions, whether the last round was given up, None or the fault).
 nb::tuple soak_rounds(const Rules& rules, int players, bool match, uint64_t seed, int64_t decisions, int64_t spoil_at) {
     check_table(rules, players, 0);
@@ -306,6 +322,7 @@ void bind_batches(nb::module_& m) {
             "bytes"_a)
         .def_prop_ro("level", [](const BatchGames& b) { return b.kernel.name; })
         .def_prop_ro("threads", [](const BatchGames& b) { return b.pool.threads(); });
+    m.def("act", &bot_actions, "bot"_a, "masks"_a, "noise"_a, "actions"_a);
     m.def("playout", &playout, "states"_a, "bots"_a, "seed"_a, "repeats"_a, "threads"_a, "winners"_a, "points"_a);
     m.def(
         "soak", &soak_rounds, "rules"_a, "players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,

@@ -1,0 +1,150 @@
+"""One protocol for everything that decides: batches of decisions in, legal actions out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from uno_flex_env import _core
+from uno_flex_env.opponents import Observations
+from uno_flex_env.vector import BOTS, bot_number
+
+Actions = npt.NDArray[np.int64]
+Noise = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """B decisions, each as the player who has to take it sees it. Policies read the arrays and leave them alone."""
+
+    observation: npt.NDArray[np.uint8]
+    """(B, 640), see `uno_flex_env.observation`."""
+    action_mask: npt.NDArray[np.int8]
+    """(B, 216), 1 for legal; at least one in each row."""
+    noise: Noise
+    """(B,), a key for each decision. Whatever is random in row i follows from `noise[i]` alone, so an action does not
+    depend on the other rows, and two games with the same keys stay comparable."""
+    history: npt.NDArray[np.int16] | None = None
+    """(B, H, 3), the last public events, for policies that ask for them."""
+
+    def __len__(self) -> int:
+        return len(self.observation)
+
+    def __getitem__(self, rows: Any) -> Decisions:
+        history = None if self.history is None else self.history[rows]
+        return Decisions(self.observation[rows], self.action_mask[rows], self.noise[rows], history)
+
+
+class Policy(Protocol):
+    """Whatever decides."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it: that by which `make_policy` makes it, where there is such a thing."""
+
+    @property
+    def history(self) -> int:
+        """How many of the last events it wants to see; 0 for none."""
+
+    def act(self, seen: Decisions) -> Actions:
+        """A legal action for each of the B decisions, (B,)."""
+
+
+@dataclass(frozen=True)
+class RuleBot:
+    """One of the core's rule bots, by its name in `uno_flex_env.vector.BOTS`."""
+
+    name: str
+    history: int = 0
+
+    def __post_init__(self) -> None:
+        bot_number(self.name)
+
+    def act(self, seen: Decisions) -> Actions:
+        """As `Policy.act`."""
+        actions = np.empty(len(seen), np.int64)
+        _core.act(bot_number(self.name), seen.action_mask, seen.noise, actions)
+        return actions
+
+
+def make_policy(spec: str) -> Policy:
+    """A policy by its name.
+
+    Args:
+        spec: "uniform" (over the legal actions, the same as the rule bot "random"); another rule bot; "expert", or
+            "expert-RULE" without one of its rules of thumb; the folder of a training run or a `.safetensors` file in
+            one, for the network that it holds, which plays its actions with their probabilities, or always the
+            likeliest one with ":greedy" after the name.
+
+    Raises:
+        ValueError: there is no such policy; the message says which there are.
+    """
+    name, _, option = spec.partition(":")
+    if spec in ("uniform", *BOTS):
+        return RuleBot("random" if spec == "uniform" else spec)
+    if spec == "expert" or spec.startswith("expert-"):
+        from agents.expert import Expert
+
+        return Expert(without=tuple(spec.split("-")[1:]))
+    if option in ("", "greedy"):
+        from agents.checkpoint import find_policy
+        from agents.neural import load_policy
+
+        if file := find_policy(name):
+            return load_policy(file, name=spec, greedy=option == "greedy")
+    known = ", ".join(("uniform", *BOTS, "expert"))
+    raise ValueError(f"no such policy: {spec!r}; there are {known}, and the folders of training runs")
+
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Numbers without anything in common, from neighbors (SplitMix64's finalizer, doi:10.1145/2714064.2660195)."""
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def uniforms(noise: Noise, stream: int = 0) -> npt.NDArray[np.float64]:
+    """Uniform numbers in [0, 1), shape of `noise`; each stream gives others from the same keys."""
+    bits = mixed(noise + _GOLDEN * np.uint64(stream + 1))
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def decision_noise(seed: int, deals: npt.ArrayLike, seats: npt.ArrayLike, counts: npt.ArrayLike) -> Noise:
+    """Keys of decisions by deal, seat, and how many the seat has taken before: (B,) each, or one number for all.
+
+    A seat's luck in a deal is then the same whoever else sits at the table and whatever was played before.
+    """
+    key = mixed(np.uint64(seed) + np.asarray(deals, np.uint64) * _GOLDEN)
+    key = mixed(key + np.asarray(seats, np.uint64) * np.uint64(0xD1342543DE82EF95) + _GOLDEN)
+    return mixed(key + np.asarray(counts, np.uint64) * _GOLDEN)
+
+
+class AsOpponent:
+    """A policy in the form that the environments take for `opponents`: see `uno_flex_env.opponents.Policy`.
+
+    The n-th call and the row give the key of a decision, so the same sequence of calls gives the same actions. Let the
+    environment keep a `history` at least as long as the policy wants.
+    """
+
+    def __init__(self, policy: Policy, seed: int = 0) -> None:
+        self.policy, self.seed, self._calls = policy, seed, 0
+        self.__name__ = policy.name
+
+    def __call__(self, batch: Observations) -> Actions:
+        rows = np.arange(len(batch["observation"]))
+        noise = decision_noise(self.seed, self._calls, 0, rows)
+        self._calls += 1
+        history = batch.get("history")
+        if self.policy.history:
+            if history is None or history.shape[1] < self.policy.history:
+                raise ValueError(
+                    f"{self.policy.name} wants the last {self.policy.history} events: history of the environment"
+                )
+            history = history[:, -self.policy.history :]
+        return self.policy.act(Decisions(batch["observation"], batch["action_mask"], noise, history))
