@@ -120,9 +120,10 @@ def decision_noise(seed: int, deals: npt.ArrayLike, seats: npt.ArrayLike, counts
 
     A seat's luck in a deal is then the same whoever else sits at the table and whatever was played before.
     """
-    key = mixed(np.uint64(seed) + np.asarray(deals, np.uint64) * _GOLDEN)
-    key = mixed(key + np.asarray(seats, np.uint64) * np.uint64(0xD1342543DE82EF95) + _GOLDEN)
-    return mixed(key + np.asarray(counts, np.uint64) * _GOLDEN)
+    deal, seat, count = (np.atleast_1d(np.asarray(numbers, np.uint64)) for numbers in (deals, seats, counts))
+    key = mixed(np.uint64(seed) + deal * _GOLDEN)
+    key = mixed(key + seat * np.uint64(0xD1342543DE82EF95) + _GOLDEN)
+    return mixed(key + count * _GOLDEN)
 
 
 class AsOpponent:
@@ -143,8 +144,7 @@ class AsOpponent:
         history = batch.get("history")
         if self.policy.history:
             if history is None or history.shape[1] < self.policy.history:
-                raise ValueError(
-                    f"{self.policy.name} wants the last {self.policy.history} events: history of the environment"
-                )
+                wanted = f"a history of at least {self.policy.history} events"
+                raise ValueError(f"{self.policy.name} wants {wanted}: set the environment's option")
             history = history[:, -self.policy.history :]
         return self.policy.act(Decisions(batch["observation"], batch["action_mask"], noise, history))
