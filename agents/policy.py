@@ -111,7 +111,7 @@ def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 def uniforms(noise: Noise, stream: int = 0) -> npt.NDArray[np.float64]:
     """Uniform numbers in [0, 1), shape of `noise`; each stream gives others from the same keys."""
-    bits = mixed(noise + _GOLDEN * np.uint64(stream + 1))
+    bits = mixed(noise + np.uint64(int(_GOLDEN) * (stream + 1) % 2**64))
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
