@@ -9,7 +9,7 @@ import pytest
 
 from tests.faces import EVERY_PHASE, NO_MATCHES, PHASES, SHORT
 from tests.test_vector_copies import ARRAYS
-from uno_flex_env import Game, IllegalActionError, Rules, State, VecEnv, _core, uno_flex_v0
+from uno_flex_env import Game, IllegalActionError, Rules, State, VecEnv, _core, observation, uno_flex_v0
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
 from uno_flex_env.game import PHASES as PHASE_NAMES
 from uno_flex_env.observation import NUM_FEATURES
@@ -384,3 +384,22 @@ def same_table(env: VecEnv) -> bytes:
     size, data = _core.STATE_SIZE, env.to_bytes()
     choice = max(range(100), key=lambda game: int(env.action_masks[game].sum()))
     return data[choice * size : (choice + 1) * size] * env.num_games + data[size * env.num_games :]
+
+
+@pytest.mark.parametrize("num_players", range(2, 9))
+def test_hidden_hands_are_those_of_the_other_seats_clockwise(num_players: int) -> None:
+    """Seen red with the seats counted from seat 0 instead of from whoever decides."""
+    env = VecEnv(20, num_players, seed=5)
+    env.reset()
+    hand = observation.LAYOUT["hand"].slice
+
+    for _ in range(40):
+        env.step(env.sample())
+        hidden = env.hidden_hands().reshape(20, 7, 104)
+        for game, mover in enumerate(env.players.tolist()):
+            row = np.empty(640, np.uint8)
+            for k in range(1, 8):
+                row[hand] = 0
+                if k < num_players:
+                    env.state(game).encode((mover + k) % num_players, row)
+                assert np.array_equal(hidden[game, k - 1], row[hand])

@@ -12,15 +12,18 @@ from uno_flex_env import _core
 from uno_flex_env._core import State
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
 from uno_flex_env.errors import IllegalActionError
-from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.observation import LAYOUT, NUM_FEATURES
 from uno_flex_env.options import REWARDS, check_episode, check_whole, checked_rules, checked_seed
-from uno_flex_env.rules import Rules
+from uno_flex_env.rules import MAX_PLAYERS, Rules
 
 BOTS: tuple[str, ...] = tuple(_core.BOTS)
 """Names of the rule bots that the core plays by itself."""
 
 EXTERNAL, EVERYONE = 255, 255
 """A seat whose decisions come from outside the core; no learner in particular."""
+
+NUM_HIDDEN_FEATURES: int = (MAX_PLAYERS - 1) * LAYOUT["hand"].shape[0]
+"""Of the other hands: see `VecEnv.hidden_hands`."""
 
 Actions = npt.ArrayLike
 
@@ -168,6 +171,20 @@ class VecEnv:
     def state(self, game: int) -> State:
         """A copy of one game's state."""
         return self.games.state(game)
+
+    def hidden_hands(self, out: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[np.uint8]:
+        """The hands that whoever decides can't see, for a centralized critic in training.
+
+        Args:
+            out: a C-contiguous (B, 728) uint8 to write into; None for a new one.
+
+        Returns:
+            (B, 7 * 104) uint8: the cards of seats 1 to 7, clockwise from the decider, each as `hand` in the observation;
+            zeros for seats that are not taken.
+        """
+        rows = np.empty((self.num_games, NUM_HIDDEN_FEATURES), np.uint8) if out is None else out
+        self.games.write_hidden_hands(rows)
+        return rows
 
     def to_bytes(self) -> bytes:
         """Everything that decides how the batch goes on, for exact resumption with `from_bytes`."""

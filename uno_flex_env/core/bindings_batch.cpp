@@ -268,6 +268,16 @@ void bind_batches(nb::module_& m) {
                 return episode_seed(b.slots[game]);
             },
             "game"_a)
+        .def(
+            "write_hidden_hands",
+            [](BatchGames& b, Array<uint8_t, nb::shape<-1, (kMaxPlayers - 1) * kCardFeatures>> rows) {
+                require(rows.shape(0) == b.states.size(), "one row for each game");
+                b.run([&](int begin, int end) {
+                    for (int g = begin; g < end; ++g)
+                        write_hidden_hands(b.states[g], viewer_of(b.batch, g), rows.data() + g * rows.shape(1));
+                });
+            },
+            "rows"_a)
         .def("refresh",
              [](BatchGames& b) { b.run([&](int begin, int end) { b.kernel.refresh(b.batch, begin, end); }); })
         .def(

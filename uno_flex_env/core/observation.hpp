@@ -273,6 +273,19 @@ inline void encode(const State& s, int viewer, uint8_t* row) {
     for (int i = 0; i < kFeatureWords; ++i) expand_bits(f.word[i], row + 64 * i);
 }
 
+/// Write the hands of the seats after `viewer`, clockwise, as 7 x 104 bytes like the viewer's own in its observation; seats
+/// that are not taken are empty. For the critics of training only: no player may know them.
+inline void write_hidden_hands(const State& s, int viewer, uint8_t* row) {
+    for (int k = 1; k < kMaxPlayers; ++k, row += kCardFeatures) {
+        Features f{};
+        if (k < s.players) put_cards<0>(f, s.hand[(viewer + k) % s.players]);
+        uint8_t bytes[128];
+        expand_bits(f.word[0], bytes);
+        expand_bits(f.word[1], bytes + 64);
+        std::memcpy(row, bytes, kCardFeatures);
+    }
+}
+
 /// Write a set of actions as 216 bytes.
 inline void write_mask(const ActionSet& set, uint8_t* row) {
     for (int i = 0; i < 3; ++i) expand_bits(set.word[i], row + 64 * i);

@@ -1,0 +1,91 @@
+"""Files of tensors with their description: safetensors with a JSON text in the header. Reading one runs no code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import safetensors.torch
+import torch
+
+import uno_flex_env
+from agents.files import write_whole
+from agents.network import ActorCritic, NetworkConfig
+from uno_flex_env.actions import NUM_ACTIONS
+from uno_flex_env.observation import NUM_FEATURES
+
+POLICY = "policy.safetensors"
+"""The network of a run, in its folder."""
+
+PRETRAINED = Path(__file__).parent / "pretrained"
+"""Networks that come with the project, found by their names."""
+
+ENVIRONMENT = {"name": "uno_flex_v0", "features": NUM_FEATURES, "actions": NUM_ACTIONS}
+"""What a network was made for. Rules, rewards and observations change only together with the version in the name."""
+
+_KEY = "uno_flex"
+
+
+def save(path: Path, kind: str, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any]) -> None:
+    """Write tensors and what is to be known about them. Whoever reads the file finds all of the old or all of the new.
+
+    Args:
+        kind: of the contents, with a version: whoever loads names the same.
+        about: plain values that JSON can hold.
+    """
+    text = json.dumps({"format": kind, "environment": ENVIRONMENT, "version": uno_flex_env.__version__, **about})
+    data = safetensors.torch.save({name: tensor.contiguous() for name, tensor in tensors.items()}, {_KEY: text})
+    write_whole(path, data)
+
+
+def load(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """The tensors and the description that `save` has written.
+
+    Raises:
+        ValueError: the file is something else, of another kind, or of another version of the environment.
+    """
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            about = json.loads((file.metadata() or {}).get(_KEY, "null"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+    except (safetensors.SafetensorError, ValueError) as error:
+        raise ValueError(f"{path} is no checkpoint: {error}") from None
+    if not isinstance(about, dict) or about.get("format") != kind:
+        found = about.get("format") if isinstance(about, dict) else None
+        raise ValueError(f"{path} must be of the format {kind!r}, got {found!r}")
+    if about["environment"] != ENVIRONMENT:
+        raise ValueError(f"{path} was made for the environment {about['environment']}, this one is {ENVIRONMENT}")
+    return tensors, about
+
+
+POLICY_FORMAT = "uno-flex-policy/1"
+
+
+def save_network(path: Path, network: ActorCritic, about: Mapping[str, Any]) -> None:
+    """Write a network that `load_network` reads, with notes about it."""
+    weights = {name: tensor.detach().cpu() for name, tensor in network.state_dict().items()}
+    save(path, POLICY_FORMAT, weights, {"network": asdict(network.config), "about": dict(about)})
+
+
+def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
+    """A network and the notes about it; ValueError if the file is another or its weights do not fit."""
+    weights, description = load(path, POLICY_FORMAT)
+    try:
+        network = ActorCritic(NetworkConfig(**description["network"]))
+        network.load_state_dict(weights)
+    except (TypeError, RuntimeError) as error:
+        raise ValueError(f"{path}: weights and network don't fit: {error}") from None
+    return network, description["about"]
+
+
+def find_policy(name: str) -> Path | None:
+    """The file of a network: by itself, in the folder of its run, or by the name of one that comes with the project."""
+    pretrained = PRETRAINED / f"{name}.safetensors"
+    for path in (Path(name), Path(name) / POLICY, pretrained):
+        if path.is_file():
+            return path
+    return None
