@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -186,10 +186,10 @@ def play_match(
     seed: int = 0,
     rules: Rules | Mapping[str, Any] | None = None,
     stop: Stop | None = None,
-    workers: int = 1,
+    workers: int | Executor = 1,
     rows: int = 1024,
     longest: int = LONGEST_GAME,
-    progress: bool = False,
+    bar: tqdm | None = None,
 ) -> MatchResult:
     """Play the same deals in every seating of a line-up.
 
@@ -206,10 +206,10 @@ def play_match(
         stop: when to end early. The intervals at 256 deals (or fewer) and each doubling hold at once: the last look
             has half of the 5 %, the one before it a quarter and so on (repeated confidence intervals: Jennison and
             Turnbull, J. R. Statist. Soc. B 51, 1989; the error is split over the looks by the union bound).
-        workers: processes that share the deals. They get policies pickled.
+        workers: processes that share the deals, or a `worker_pool` that several matches share. Policies are pickled.
         rows: games that a process plays at once. As `workers`, it changes nothing but the speed.
         longest: decisions after which a game is given up.
-        progress: show a bar on standard error.
+        bar: counts the games, see `progress_bar`.
 
     Raises:
         ValueError: an argument is out of its bounds, or two policies have the same name.
@@ -218,24 +218,34 @@ def play_match(
     deals, given = _set_up(lineup, checked_rules(rules), checked_seed(seed), longest, rows)
     policies = _made(given)
     check_whole("games", games, 1, 1 << 30)
-    check_whole("workers", workers, 1, 1024)
-    looks = _looks(-(-games // deals.seatings), stop is not None)
-    pause = 0.1 if sys.stderr.isatty() else 10.0  # where nobody watches, a line now and then is enough
-    total = looks[-1][0] * deals.seatings
-    with (
-        tqdm(total=total, unit=" games", unit_scale=True, mininterval=pause, disable=not progress) as bar,
-        _players(deals, given, policies, workers) as play,
-    ):
-        parts, dealt = list[Played](), 0
-        for size, confidence in looks:
-            for part in play(_chunks(range(dealt, size), deals, workers)):
+    parts, dealt = list[Played](), 0
+    with _playing(deals, given, policies, workers) as play:
+        for size, confidence in _looks(-(-games // deals.seatings), stop is not None):
+            for part in play(_chunks(range(dealt, size), deals)):
                 parts.append(part)
-                bar.update(part.winners.size)
+                if bar is not None:
+                    bar.update(part.winners.size)
             dealt = size
             result = _result(deals, policies, parts, confidence)
             if stop is not None and stop.reached(result.rate(0)):
                 break
     return result
+
+
+def cores() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def worker_pool(workers: int) -> ProcessPoolExecutor:
+    """Processes for matches, each with one thread; to be closed with `with`."""
+    check_whole("workers", workers, 1, 1024)
+    return ProcessPoolExecutor(workers, get_context("spawn"), _one_thread)
+
+
+def progress_bar(games: int) -> tqdm:
+    """A bar on standard error for so many games; where nobody watches, a line now and then."""
+    return tqdm(total=games, unit=" games", unit_scale=True, mininterval=0.1 if sys.stderr.isatty() else 10.0)
 
 
 def _set_up(
@@ -274,10 +284,9 @@ def _looks(deals: int, several: bool) -> list[tuple[int, float]]:
     return [(size, 1 - (1 - CONFIDENCE) * share) for size, share in zip(sizes, shares, strict=True)]
 
 
-def _chunks(which: range, deals: Deals, workers: int) -> list[range]:
-    """Parts of these deals: enough that the workers end together and the bar moves, few enough that their rows stay
-    full."""
-    number = min(max(4 * workers, len(which) * deals.seatings // (4 * deals.rows)), 64, len(which))
+def _chunks(which: range, deals: Deals) -> list[range]:
+    """Parts of these deals: enough that workers end together and a bar moves, few enough that their rows stay full."""
+    number = min(max(4 * cores(), len(which) * deals.seatings // (4 * deals.rows)), len(which))
     edges = [which.start + len(which) * part // number for part in range(number + 1)]
     return [range(begin, end) for begin, end in pairwise(edges)]
 
@@ -293,16 +302,17 @@ Play = Callable[[Iterable[range]], Iterator[Played]]
 
 
 @contextmanager
-def _players(deals: Deals, given: Sequence[str | Policy], policies: Sequence[Policy], workers: int) -> Iterator[Play]:
+def _playing(
+    deals: Deals, given: Sequence[str | Policy], policies: Sequence[Policy], workers: int | Executor
+) -> Iterator[Play]:
     """A function that plays chunks of deals, here or in processes of their own."""
-    if workers == 1:
+    if isinstance(workers, Executor):
+        yield partial(workers.map, partial(_play_elsewhere, deals, given))
+    elif workers == 1:
         yield partial(map, partial(play_deals, deals, policies))
-        return
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _one_thread)
-    try:
-        yield partial(pool.map, partial(_play_elsewhere, deals, given))
-    finally:
-        pool.shutdown(cancel_futures=True)
+    else:
+        with worker_pool(workers) as pool:
+            yield partial(pool.map, partial(_play_elsewhere, deals, given))
 
 
 def _one_thread() -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 import pytest
 
-from agents.match import MatchResult, Stop, duel, games_table, interval, play_match
+from agents.match import MatchResult, Stop, duel, games_table, interval, play_match, progress_bar, worker_pool
 from agents.policy import Decisions, Policy, RuleBot, uniforms
 from tests.faces import NO_MATCHES, SHORT
 from uno_flex_env import IllegalActionError, Rules
@@ -294,12 +294,23 @@ def test_an_early_stop_depends_on_neither():
     assert (results[0].winners == results[1].winners).all()
 
 
-def test_progress_is_shown_on_standard_error(capsys):
-    duel("flex_any", "random", games=50, progress=True)
+def test_matches_share_a_pool():
+    with worker_pool(2) as pool:
+        results = [duel("flex_any", bot, games=100, workers=pool) for bot in ("random", "never_flex")]
+
+    alone = duel("flex_any", "never_flex", games=100)
+    assert (results[1].winners == alone.winners).all()
+
+
+def test_a_bar_counts_the_games_on_standard_error(capsys):
+    with progress_bar(120) as bar:
+        for against in ("random", "never_flex"):
+            duel("flex_any", against, games=60, bar=bar)
 
     captured = capsys.readouterr()
+    assert bar.n == 120
     assert captured.out == ""
-    assert "games" in captured.err
+    assert "120/120" in captured.err
 
 
 # ---- Policies ----
