@@ -1,58 +1,68 @@
-"""The commands: python -m experiments train."""
+"""The commands: python -m experiments COMMAND."""
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import tyro
 
 from experiments.config import read
-from experiments.evaluate import table
-from experiments.train import TrainConfig, train
 
-HELP = """\
-Train an agent: sb3-contrib's MaskablePPO learns one seat of UNO Flex, against a rule bot and then against snapshots of
-itself. Ends with a table of win rates against every rule bot.
+COMMANDS = {
+    "train": "train an agent by self-play",
+    "resume": "go on with a training run that was interrupted",
+    "evaluate": "win rates of policies against each other, with intervals",
+    "tournament": "round robin over numbers of players: cross table, ratings, heat map",
+    "best_response": "how much a fresh learner gains against a frozen policy",
+    "ablation": "what each rule of thumb of the expert is worth",
+    "networks": "parameters, shapes and cost of the networks",
+    "bench": "speed of learning, also against sb3-contrib's MaskablePPO",
+    "curves": "draw the learning curves of runs",
+}
 
-  python -m experiments train --config configs/train/quick.toml
-  python -m experiments train --config configs/train/quick.toml --name wide --hidden 512 512 --seed 2
-  tensorboard --logdir runs
 
---config FILE reads the settings that differ from the defaults, by the names of the flags below (with _ for -). A flag
-goes before the file. Results: runs/NAME/model.pt, config.json and TensorBoard events.
-"""
+def usage() -> str:
+    """Which commands there are."""
+    lines = [f"  {name:14} {what}" for name, what in COMMANDS.items()]
+    ending = "python -m experiments COMMAND --help says more; --config FILE reads settings from a TOML file."
+    return "\n".join(["usage: python -m experiments COMMAND [--config FILE] [flags]", "", *lines, "", ending])
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command; its exit status."""
-    if arguments[:1] != ["train"]:
-        print("usage: python -m experiments train [--config FILE] [flags]; train --help lists them", file=sys.stderr)
-        return 0 if arguments in (["-h"], ["--help"]) else 2
-    try:
-        config = parse(arguments[1:])
-    except (OSError, ValueError) as error:
-        print(f"python -m experiments train: {error}", file=sys.stderr)
+    """Run a command; its exit status: 2 for a mistake in what was asked for, 130 when it was interrupted."""
+    if arguments in (["-h"], ["--help"]):
+        print(usage())
+        return 0
+    if not arguments or arguments[0] not in COMMANDS:
+        wrong = f"no such command: {arguments[0]!r}\n\n" if arguments else ""
+        print(wrong + usage(), file=sys.stderr)
         return 2
+    name = arguments[0]
+    module: Any = importlib.import_module(f"experiments.{name}")
     try:
-        folder, rates = train(config)
+        status: int = module.main(parse(module, name, arguments[1:]))
+    except (OSError, ValueError) as error:
+        print(f"python -m experiments {name}: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
-    print(table(rates))
-    print(f"network and TensorBoard events: {folder}")
-    return 0
+    return status
 
 
-def parse(arguments: list[str]) -> TrainConfig:
-    """The settings: defaults, then those of the file that --config names, then flags."""
-    default, rest = TrainConfig(), list(arguments)
+def parse(module: Any, name: str, arguments: list[str]) -> Any:
+    """The settings of a command: defaults, then those of the file that --config names, then flags."""
+    default, rest = None, list(arguments)
     if "--config" in rest:
         at = rest.index("--config")
         if at + 1 == len(rest):
             raise ValueError("--config needs a file")
-        default = read(TrainConfig, Path(rest[at + 1]))
+        default = read(module.Config, Path(rest[at + 1]))
         del rest[at : at + 2]
-    return tyro.cli(TrainConfig, args=rest, default=default, prog="python -m experiments train", description=HELP)
+    program = f"python -m experiments {name}"
+    return tyro.cli(module.Config, args=rest, default=default, prog=program, description=module.HELP)
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 
 def read(kind: type, path: Path) -> Any:
@@ -21,20 +22,38 @@ def read(kind: type, path: Path) -> Any:
         raise ValueError(f"{path}: {error}") from None
 
 
-def from_table(kind: type, table: Mapping[str, Any]) -> Any:
-    """The dataclass `kind` with these settings."""
+def from_table(kind: type, table: Mapping[str, Any], inside: str = "") -> Any:
+    """The dataclass `kind` with these settings; those of a dataclass in it stand in a table of their own."""
     types = get_type_hints(kind)
     names = [field.name for field in fields(kind)]
     for name in table:
         if name not in names:
-            raise ValueError(f"no such setting: {name!r}; there are {', '.join(names)}")
-    return kind(**{name: _checked(name, value, types[name]) for name, value in table.items()})
+            raise ValueError(f"no such setting: {inside + name!r}; there are {', '.join(inside + n for n in names)}")
+    return kind(**{name: _checked(inside + name, value, types[name]) for name, value in table.items()})
 
 
 def _checked(name: str, value: Any, wanted: Any) -> Any:
     """A value of TOML as one of the dataclass: whole numbers are floats too, and lists are tuples."""
+    while hasattr(wanted, "__metadata__"):  # Annotated
+        wanted = wanted.__origin__
+    if is_dataclass(wanted) and isinstance(value, Mapping):
+        assert isinstance(wanted, type)
+        return from_table(wanted, value, f"{name}.")
     if get_origin(wanted) is tuple and isinstance(value, list):
         return tuple(_checked(name, item, get_args(wanted)[0]) for item in value)
+    if get_origin(wanted) in (dict, Mapping) and isinstance(value, Mapping):
+        return dict(value)
+    if get_origin(wanted) is Literal:
+        if value not in get_args(wanted):
+            raise ValueError(f"{name} must be one of {', '.join(map(repr, get_args(wanted)))}, got {value!r}")
+        return value
+    if get_origin(wanted) is UnionType:
+        kinds = get_args(wanted)
+        if type(value) in kinds:
+            return value
+        wanted = kinds[0]
+    if wanted is Path and type(value) is str:
+        return Path(value)
     if wanted is float and type(value) is int:
         return float(value)
     if type(value) is not wanted:

@@ -1,59 +1,83 @@
-"""How often a policy wins against the rule bots."""
+"""Win rates of policies against each other."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
+import tyro
 
-from uno_flex_env.learner import LearnerGames
-from uno_flex_env.opponents import Policy
+from agents.files import write_whole
+from agents.match import Stop, cores, progress_bar, worker_pool
+from experiments.cross import check_policies, cross_table, pairings
+from experiments.output import say
+from experiments.tournament import parquet
+from uno_flex_env.options import check_whole
+from uno_flex_env.rules import Rules
 from uno_flex_env.vector import BOTS
+
+HELP = """\
+How often one of each policy wins against a table of each other, in every seat of the same deals, with 95 % intervals.
+
+  python -m experiments evaluate expert flex_when_stuck --players 4 --games 20000
+  python -m experiments evaluate runs/quick:greedy expert --threshold 0.5 --games 200000
+  python -m experiments evaluate flex_any never_flex --rules.stacking --out results.parquet
+"""
 
 
 @dataclass(frozen=True)
-class WinRate:
-    """Share of rounds won against a bot, with half the width of its 95 % interval."""
+class Config:
+    """Settings of an evaluation."""
 
-    bot: str
-    mean: float
-    margin: float
-    games: int
+    policies: tyro.conf.Positional[tuple[str, ...]] = BOTS[1:]
+    """Names of policies: bots, "expert", folders of training runs."""
+    players: int = 2
+    """At the table, 2 to 8."""
+    games: int = 20_000
+    """Of each pair, rounded up to whole deals; the most, if the match may stop early."""
+    threshold: float | None = None
+    """Stop a match as soon as the interval of the first one's win rate excludes this rate."""
+    width: float | None = None
+    """Stop a match as soon as that interval is narrower than this."""
+    seed: int = 0
+    """Of the deals and of all luck."""
+    rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
+    """Switches of the rules."""
+    workers: int = 0
+    """Processes; 0 for one a core. They don't change the results."""
+    out: Path | None = None
+    """A Parquet file for every game, one a row."""
 
-    def __str__(self) -> str:
-        return f"{100 * self.mean:.1f} +- {100 * self.margin:.1f} %"
+    def __post_init__(self) -> None:
+        check_policies(self.policies)
+        self.rules.check(self.players)
+        check_whole("games", self.games, 1, 1 << 30)
+        check_whole("workers", self.workers, 0, 1024)
+        if self.out is not None and self.out.suffix != ".parquet":
+            raise ValueError(f"out must be a .parquet file, got {self.out}")
+        self.stop()
 
-
-def win_rate(policy: Policy, bot: str, *, num_players: int = 2, deals: int = 1000, seed: int = 0) -> WinRate:
-    """Play each deal from every seat, against bots in all others.
-
-    The same deal in every seat takes much of the luck out; the interval is that of the deals' means, since the games of
-    one deal are not independent.
-    """
-    wins = [_wins(policy, bot, num_players, seat, deals, seed) for seat in range(num_players)]
-    by_deal = np.mean(wins, axis=0)
-    margin = 1.96 * by_deal.std(ddof=1) / np.sqrt(deals)
-    return WinRate(bot, float(by_deal.mean()), float(margin), deals * num_players)
-
-
-def _wins(policy: Policy, bot: str, num_players: int, seat: int, deals: int, seed: int) -> npt.NDArray[np.bool_]:
-    games = LearnerGames(deals, num_players, opponents=bot, seat=seat)
-    games.reset(seed)
-    wins, over = np.zeros((2, deals), np.bool_)
-    actions = np.zeros(deals, np.int64)
-    while not over.all():
-        rows = np.flatnonzero(~over)
-        actions[rows] = policy(games.seen(rows))
-        games.step(actions, alone=over)
-        wins |= games.rewards > 0
-        over |= games.terminated
-    return wins
+    def stop(self) -> Stop | None:
+        """When a match ends early, if it may."""
+        return None if self.threshold is None and self.width is None else Stop(self.threshold, self.width)
 
 
-def table(rates: list[WinRate]) -> str:
-    """For people."""
-    width = max(len(bot) for bot in BOTS)
-    lines = [f"{'against':{width}}  wins, 95 % interval   games"]
-    lines += [f"{rate.bot:{width}}  {rate!s:>19}  {rate.games:>6,}" for rate in rates]
-    return "\n".join(lines)
+def main(config: Config) -> int:
+    """Play, and tell and write the results."""
+    games = -(-config.games // config.players) * config.players * len(pairings(config.policies, config.players))
+    with worker_pool(config.workers or cores()) as pool, progress_bar(games) as bar:
+        table = cross_table(
+            config.policies,
+            config.players,
+            games=config.games,
+            seed=config.seed,
+            rules=config.rules,
+            workers=pool,
+            stop=config.stop(),
+            bar=bar,
+        )
+    say(str(table))
+    if config.out is not None:
+        write_whole(config.out, parquet(table.results))
+        say(f"every game: {config.out}")
+    return 0

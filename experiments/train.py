@@ -1,92 +1,301 @@
-"""The main job: sb3-contrib's MaskablePPO learns to play one seat, against a rule bot and then against itself."""
+"""Self-play training: one run in one folder, which can be killed at any time and goes on exactly where it was."""
 
 from __future__ import annotations
 
 import copy
 import json
-import sys
-from dataclasses import asdict, dataclass
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Self
+from typing import Any
 
 import torch
-from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import configure
-from stable_baselines3.common.vec_env import VecMonitor
-from torch import nn
-from tqdm import tqdm
 
 import uno_flex_env
-from experiments.evaluate import WinRate, win_rate
+from agents import checkpoint
+from agents.behavior import behavior
 from agents.files import write_whole
-from experiments.network import NetworkPolicy, save
-from uno_flex_env.sb3 import SB3VecEnv
+from agents.league import League, LeagueConfig
+from agents.match import Rate, duel
+from agents.network import ActorCritic, NetworkConfig
+from agents.neural import NetworkPolicy, load_policy
+from agents.policy import make_policy
+from agents.ppo import PPO, PPOConfig, choose_device
+from agents.rollout import GameConfig, Rollout
+from experiments.config import from_table
+from experiments.monitor import Monitor
+from experiments.output import say
 from uno_flex_env.vector import BOTS
+
+HELP = """\
+Train an agent by self-play (PPO). All seats of thousands of games learn at once; ends with a table of what it beats.
+
+  python -m experiments train --config configs/train/quick.toml
+  python -m experiments train --config configs/train/four_players.toml --name wide --network.width 512 --seed 2
+  tensorboard --logdir runs
+  python -m experiments resume runs/quick        after a kill, exactly where it was
+
+Results in runs/NAME: policy.safetensors (for `evaluate runs/NAME ...`), config.json, metrics.jsonl, TensorBoard events.
+"""
+
+CHECKPOINT = "checkpoint.safetensors"
+FORMAT = "uno-flex-training/1"
 
 
 @dataclass(frozen=True)
-class TrainConfig:
+class Config:
     """Settings of a training run."""
 
     name: str = "quick"
     """The results go to runs/NAME, or NAME-2 and so on if that is there already."""
+    runs: Path = Path("runs")
+    """Where the folders of runs lie."""
     seed: int = 1
-    """Of deals, weights and choices."""
-    num_players: int = 2
-    """At the table, 2 to 8."""
-    steps: int = 1_600_000
-    """Decisions of the learner in all."""
-    first_opponent: str = "flex_when_stuck"
-    """The rule bot in all other seats at first."""
-    first_steps: int = 400_000
-    """After so many decisions the learner meets snapshots of itself."""
-    snapshot_every: int = 100_000
-    """Decisions between two snapshots; at each the network is saved and its win rate logged."""
-    num_envs: int = 256
-    """Games played at once."""
-    rollout: int = 64
-    """Decisions in each game before every update."""
-    minibatch: int = 2048
-    """Decisions per gradient step."""
-    epochs: int = 3
-    """Passes over the decisions of an update."""
-    learning_rate: float = 1e-3
-    """At the beginning; it falls to a tenth in a straight line."""
-    gae_lambda: float = 0.95
-    """Of generalized advantage estimation (arXiv:1506.02438)."""
-    entropy: float = 0.01
-    """Weight of the entropy in the loss."""
-    hidden: tuple[int, ...] = (256, 256)
-    """Widths of the hidden layers, of the policy and of the value each."""
-    deals: int = 2000
-    """In the evaluation at the end, against each bot, each played from every seat."""
-    threads: int = 2
-    """Of torch."""
+    """Of weights, deals and choices. On one machine with as many threads, the same seed gives the same run."""
+    decisions: int = 25_000_000
+    """To learn from, in all."""
+    game: GameConfig = field(default_factory=GameConfig)
+    """What is played."""
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    """What learns."""
+    ppo: PPOConfig = field(default_factory=PPOConfig)
+    """How it learns."""
+    league: LeagueConfig = field(default_factory=LeagueConfig)
+    """Whom it meets beside itself."""
+    start: str = ""
+    """Begin with the weights of this policy (a run's folder, or a file) and not with random ones; the networks must be
+    alike."""
+    yardsticks: tuple[str, ...] = ("expert", "flex_when_stuck")
+    """Policies against which strength is measured; the first is shown while the run goes on."""
+    evaluations: int = 20
+    """How often during the run."""
+    evaluation_games: int = 2000
+    """Each time, against each yardstick, at each number of players."""
+    final_games: int = 20_000
+    """At the end, for each cell of the table."""
+    checkpoint_seconds: float = 60.0
+    """Time between two checkpoints; there is one more at each evaluation and at the end."""
+    device: str = "auto"
+    """cpu, cuda, mps, or the best of them that is there."""
+    threads: int = 0
+    """Of torch and of the games; 0 for as many as there are cores that this process may use."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "snapshot_every", "num_envs", "rollout", "minibatch", "epochs", "deals", "threads"):
+        for name in ("decisions", "evaluations", "evaluation_games", "final_games"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.first_opponent not in BOTS:
-            raise ValueError(f"first_opponent must be one of {', '.join(BOTS)}, got {self.first_opponent!r}")
+        if self.threads < 0 or self.checkpoint_seconds < 0:
+            raise ValueError("threads and checkpoint_seconds must be at least 0")
         if not self.name or Path(self.name).name != self.name:
             raise ValueError(f"name must be that of a folder, got {self.name!r}")
+        if not self.yardsticks:
+            raise ValueError("yardsticks must name at least one policy")
+        for name in (*self.yardsticks, *self.league.opponents):
+            make_policy(name)
 
 
-def train(config: TrainConfig, runs: Path = Path("runs")) -> tuple[Path, list[WinRate]]:
-    """Train, save the network as `model.pt` in the run's folder, and measure it against every rule bot."""
-    torch.set_num_threads(config.threads)
-    folder = new_folder(runs, config.name)
-    notes = {"version": uno_flex_env.__version__, "torch": torch.__version__, "config": asdict(config)}
-    write_whole(folder / "config.json", json.dumps(notes, indent=2).encode() + b"\n")
-    envs = SB3VecEnv(config.num_envs, config.num_players, opponents=config.first_opponent)
-    model = learner(config, envs)
-    model.set_logger(configure(str(folder), ["tensorboard"]))
-    with Supervision(config, envs, folder) as supervision:
-        model.learn(config.steps, callback=supervision)
-    return folder, [measure(model, config, bot, config.deals, config.seed) for bot in BOTS]
+class Trainer:
+    """Everything that decides how a run goes on, and how it gets from one update to the next."""
+
+    def __init__(self, config: Config, folder: Path, threads: int) -> None:
+        self.config, self.folder = config, folder
+        self.device = choose_device(config.device)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            network = ActorCritic(config.network)
+        if config.start:
+            network.load_state_dict(_start(config))
+        self.league = League(config.league, config.seed)
+        self.ppo = PPO(config.ppo, network, self.device, config.seed)
+        self.rollout = Rollout(config.game, network, self.league, config.seed, threads)
+        self.decisions = 0
+        self.seconds = {"collecting": 0.0, "learning": 0.0, "measuring": 0.0}
+
+    @property
+    def over(self) -> bool:
+        """Whether there is nothing left to learn."""
+        return self.decisions >= self.config.decisions
+
+    def step(self) -> dict[str, float]:
+        """One rollout and one update."""
+        config = self.config
+        began = time.perf_counter()
+        with self.ppo.autocast():
+            seen = self.rollout.collect(self.ppo.network, self.device, config.ppo.gamma, config.ppo.gae_lambda)
+        collected = time.perf_counter()
+        metrics = self.ppo.update(seen, min(1.0, self.decisions / config.decisions))
+        learned = time.perf_counter()
+        before = self.decisions
+        self.decisions += len(seen.rows)
+        metrics |= behavior(seen) | {"game_length": self.rollout.game_length}
+        metrics["decisions_per_second"] = len(seen.rows) / (learned - began)
+        metrics["games_share"] = self.rollout.take_seconds() / (learned - began)
+        self.seconds["collecting"] += collected - began
+        self.seconds["learning"] += learned - collected
+        if config.league.snapshots and self.decisions // config.league.every > before // config.league.every:
+            self._take_snapshot()
+        return metrics
+
+    def policy(self, name: str = "agent", *, greedy: bool = True) -> NetworkPolicy:
+        """A copy of the policy as it is now."""
+        return NetworkPolicy(copy.deepcopy(self.ppo.network).cpu(), name, greedy=greedy)
+
+    # ---- Files ----
+
+    def save_policy(self, path: Path) -> None:
+        """The network alone, for playing."""
+        checkpoint.save_network(path, self.ppo.network, {"decisions": self.decisions, "config": _plain(self.config)})
+
+    def _take_snapshot(self) -> None:
+        path = self._snapshot(self.league.taken)
+        path.parent.mkdir(exist_ok=True)
+        self.save_policy(path)
+        self.league.add(load_policy(path, path.stem))
+
+    def _snapshot(self, number: int) -> Path:
+        return self.folder / "snapshots" / f"{number:05}.safetensors"
+
+    def save(self) -> None:
+        """Everything, so that `restore` goes on bit for bit."""
+        tensors = {f"network.{name}": value for name, value in self.ppo.network.state_dict().items()}
+        if self.ppo.magnet is not None:
+            tensors |= {f"magnet.{name}": value for name, value in self.ppo.magnet.state_dict().items()}
+        for number, state in self.ppo.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
+        tensors |= {f"rollout.{name}": value for name, value in self.rollout.state().items()}
+        tensors["generator"] = self.ppo.generator.get_state()
+        about = {
+            "config": _plain(self.config),
+            "decisions": self.decisions,
+            "updates": self.ppo.updates,
+            "league": self.league.state(),
+            "seconds": self.seconds,
+        }
+        self.save_policy(self.folder / checkpoint.POLICY)
+        checkpoint.save(self.folder / CHECKPOINT, FORMAT, tensors, about)
+
+    def restore(self) -> None:
+        """Go on where `save` was called last."""
+        tensors, about = checkpoint.load(self.folder / CHECKPOINT, FORMAT)
+
+        def part(name: str) -> dict[str, torch.Tensor]:
+            prefix = name + "."
+            return {key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)}
+
+        self.ppo.network.load_state_dict(part("network"))
+        if self.ppo.magnet is not None:
+            self.ppo.magnet.load_state_dict(part("magnet"))
+        optimizer = self.ppo.optimizer.state_dict()
+        optimizer["state"] = {i: part(f"optimizer.{i}") for i in optimizer["param_groups"][0]["params"]}
+        if about["updates"]:
+            self.ppo.optimizer.load_state_dict(optimizer)
+        self.ppo.generator.set_state(tensors["generator"])
+        self.decisions, self.ppo.updates, self.seconds = about["decisions"], about["updates"], about["seconds"]
+        taken, kept = about["league"]["taken"], self.config.league.snapshots
+        slots = {number % kept: number for number in range(max(0, taken - kept), taken)} if kept else {}
+        paths = [self._snapshot(slots[slot]) for slot in sorted(slots)]
+        self.league.restore(about["league"], [load_policy(path, path.stem) for path in paths])
+        self.rollout.restore(part("rollout"))
+
+
+def _start(config: Config) -> Mapping[str, torch.Tensor]:
+    path = checkpoint.find_policy(config.start)
+    if path is None:
+        raise ValueError(f"start: there is no network {config.start!r}")
+    network, _ = checkpoint.load_network(path)
+    if network.config != config.network:
+        raise ValueError(f"start: {config.start} has the network {network.config}, the run {config.network}")
+    return network.state_dict()
+
+
+def main(config: Config) -> int:
+    """The command: begin a run."""
+    folder = new_folder(config.runs, config.name)
+    write_whole(folder / "config.json", json.dumps(_plain(config) | {"made_by": made_by()}, indent=2).encode() + b"\n")
+    return run(config, folder)
+
+
+def run(config: Config, folder: Path, *, resume: bool = False) -> int:
+    """Train to the end, then measure."""
+    threads = config.threads or free_cores()
+    torch.set_num_threads(threads)
+    trainer = Trainer(config, folder, threads)
+    if resume:
+        trainer.restore()
+    else:
+        trainer.save()
+    say(f"{folder}: {trainer.device.type}, {threads} threads, {str(trainer.ppo.precision).removeprefix('torch.')}")
+    with Monitor(folder, config.decisions, trainer.decisions, trainer.ppo.updates) as monitor:
+        try:
+            _train(config, trainer, monitor)
+        except FloatingPointError as error:
+            say(f"the run has diverged: {error}; {folder / CHECKPOINT} holds the last good state")
+            return 1
+    say(final_table(config, folder, threads))
+    return 0
+
+
+def _train(config: Config, trainer: Trainer, monitor: Monitor) -> None:
+    saved = time.monotonic()
+    while not trainer.over:
+        before = trainer.decisions
+        metrics = trainer.step()
+        monitor.update(trainer.decisions, trainer.ppo.updates, metrics, trainer.league.win_rates())
+        mark = config.decisions / config.evaluations
+        measured = trainer.decisions // mark > before // mark or trainer.over
+        if measured:
+            began = time.perf_counter()
+            monitor.strength(trainer.decisions, measure(config, trainer.policy()))
+            trainer.seconds["measuring"] += time.perf_counter() - began
+        if measured or time.monotonic() - saved > config.checkpoint_seconds:
+            monitor.flush()
+            trainer.save()
+            saved = time.monotonic()
+
+
+def measure(config: Config, policy: NetworkPolicy) -> dict[tuple[str, int], Rate]:
+    """Win rates against the yardsticks during a run, always on the same deals."""
+    return {
+        (yardstick, players): duel(
+            policy,
+            yardstick,
+            players,
+            games=config.evaluation_games,
+            seed=config.seed + 1,
+            rules=config.game.rules,
+        ).rate(policy.name)
+        for players in config.game.players
+        for yardstick in config.yardsticks
+    }
+
+
+def final_table(config: Config, folder: Path, threads: int) -> str:
+    """What the agent beats at the end, on deals that no decision of the run has seen."""
+    name = f"{folder}:greedy"
+    lines = [
+        f"{name}, {config.final_games:,} games a line",
+        f"{'against':16} players  wins, 95 % interval    fair share",
+    ]
+    for players in config.game.players:
+        for other in dict.fromkeys((*BOTS, *config.yardsticks)):
+            result = duel(
+                name,
+                other,
+                players,
+                games=config.final_games,
+                seed=config.seed + 2,
+                rules=config.game.rules,
+                workers=threads,
+                progress=True,
+            )
+            rate = result.rate(name)
+            lines.append(f"{other:16} {players:>7}  {rate!s:>21}  {100 * rate.fair:>10.1f} %")
+    return "\n".join(lines)
 
 
 def new_folder(runs: Path, name: str) -> Path:
@@ -101,77 +310,29 @@ def new_folder(runs: Path, name: str) -> Path:
     return folder
 
 
-def learner(config: TrainConfig, envs: SB3VecEnv) -> MaskablePPO:
-    """MaskablePPO with these settings."""
-    return MaskablePPO(
-        "MlpPolicy",
-        VecMonitor(envs),
-        n_steps=config.rollout,
-        batch_size=config.minibatch,
-        n_epochs=config.epochs,
-        learning_rate=lambda left: config.learning_rate * (0.1 + 0.9 * left),
-        gamma=1.0,  # a round is short, and only its end pays
-        gae_lambda=config.gae_lambda,
-        ent_coef=config.entropy,
-        policy_kwargs={"net_arch": list(config.hidden), "activation_fn": nn.ReLU},
-        seed=config.seed,
-        device="cpu",
-    )
+def load_config(folder: Path) -> Config:
+    """The settings of a run."""
+    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    del settings["made_by"]
+    config: Config = from_table(Config, settings)
+    return config
 
 
-def snapshot(model: MaskablePPO, config: TrainConfig, *, greedy: bool = False) -> NetworkPolicy:
-    """A copy of the policy as it is now."""
-    network = nn.Sequential(*model.policy.mlp_extractor.policy_net, model.policy.action_net)
-    return NetworkPolicy(copy.deepcopy(network), config.hidden, seed=model.num_timesteps, greedy=greedy)
+def _plain(config: Config) -> dict[str, Any]:
+    return asdict(config) | {"runs": str(config.runs)}
 
 
-def measure(model: MaskablePPO, config: TrainConfig, bot: str, deals: int, seed: int) -> WinRate:
-    """How often the likeliest actions win against a bot in all other seats."""
-    policy = snapshot(model, config, greedy=True)
-    return win_rate(policy, bot, num_players=config.num_players, deals=deals, seed=seed)
+def made_by() -> dict[str, str]:
+    """Versions of what makes a run, and the commit of the checkout, if there is one."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = "unknown"
+    versions = {"uno_flex_env": uno_flex_env.__version__, "torch": torch.__version__}
+    return versions | {"python": platform.python_version(), "machine": platform.machine(), "commit": commit}
 
 
-class Supervision(BaseCallback):
-    """Between rollouts: show how far the run is, and now and then save the network, log its win rate and let the
-    learner meet it."""
-
-    def __init__(self, config: TrainConfig, envs: SB3VecEnv, folder: Path) -> None:
-        super().__init__()
-        self.config, self.envs, self.folder = config, envs, folder
-        self._next_snapshot = config.snapshot_every
-        # Where nobody watches, a line now and then is enough.
-        interval = 0.1 if sys.stderr.isatty() else 10.0
-        self._bar = tqdm(total=config.steps, unit=" decisions", unit_scale=True, mininterval=interval)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.close()
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_rollout_start(self) -> None:
-        self._bar.update(min(self.num_timesteps, self.config.steps) - self._bar.n)
-        if self.num_timesteps >= self._next_snapshot:
-            self._next_snapshot += self.config.snapshot_every
-            self._take_snapshot()
-
-    def _on_training_end(self) -> None:
-        self._bar.update(self.config.steps - self._bar.n)
-        self._take_snapshot()
-        self.logger.dump(self.num_timesteps)
-
-    def _take_snapshot(self) -> None:
-        config, model = self.config, self.model
-        assert isinstance(model, MaskablePPO)
-        network = snapshot(model, config)
-        save(network, self.folder / "model.pt", decisions=self.num_timesteps, config=asdict(config))
-        # Other deals than those of the evaluation at the end.
-        rate = measure(model, config, config.first_opponent, 200, config.seed + 1)
-        self.logger.record(f"win_rate/{rate.bot}", rate.mean)
-        self.logger.record(f"win_rate/{rate.bot}_margin", rate.margin)
-        self._bar.set_postfix_str(f"wins {100 * rate.mean:.0f} % against {rate.bot}", refresh=False)
-        if self.num_timesteps >= config.first_steps:
-            self.envs.opponents = network
+def free_cores() -> int:
+    """Cores that this process may use: more threads than that only wait for each other."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

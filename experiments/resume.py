@@ -1,0 +1,31 @@
+"""Going on with a run that was interrupted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from experiments.train import CHECKPOINT, load_config, run
+
+HELP = """\
+Go on with a training run that was killed, exactly where its last checkpoint was made; all settings are the run's own.
+
+  python -m experiments resume runs/quick
+"""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Which run."""
+
+    run: tyro.conf.Positional[Path] = Path("runs/quick")
+    """Its folder."""
+
+
+def main(config: Config) -> int:
+    """The command."""
+    if not (config.run / CHECKPOINT).is_file():
+        raise ValueError(f"{config.run} is not the folder of a run: there is no {CHECKPOINT} in it")
+    return run(load_config(config.run), config.run, resume=True)
