@@ -7,11 +7,12 @@ The deal is the unit of statistics, since the games of one deal are not independ
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -189,7 +190,7 @@ def play_match(
     workers: int | Executor = 1,
     rows: int = 1024,
     longest: int = LONGEST_GAME,
-    bar: tqdm | None = None,
+    progress: bool | tqdm = False,
 ) -> MatchResult:
     """Play the same deals in every seating of a line-up.
 
@@ -209,7 +210,7 @@ def play_match(
         workers: processes that share the deals, or a `worker_pool` that several matches share. Policies are pickled.
         rows: games that a process plays at once. As `workers`, it changes nothing but the speed.
         longest: decisions after which a game is given up.
-        bar: counts the games, see `progress_bar`.
+        progress: show a bar on standard error; or one that counts the games of several matches, see `progress_bar`.
 
     Raises:
         ValueError: an argument is out of its bounds, or two policies have the same name.
@@ -218,13 +219,13 @@ def play_match(
     deals, given = _set_up(lineup, checked_rules(rules), checked_seed(seed), longest, rows)
     policies = _made(given)
     check_whole("games", games, 1, 1 << 30)
+    looks = _looks(-(-games // deals.seatings), stop is not None)
     parts, dealt = list[Played](), 0
-    with _playing(deals, given, policies, workers) as play:
-        for size, confidence in _looks(-(-games // deals.seatings), stop is not None):
+    with _playing(deals, given, policies, workers) as play, _counting(progress, looks[-1][0] * deals.seatings) as bar:
+        for size, confidence in looks:
             for part in play(_chunks(range(dealt, size), deals)):
                 parts.append(part)
-                if bar is not None:
-                    bar.update(part.winners.size)
+                bar.update(part.winners.size)
             dealt = size
             result = _result(deals, policies, parts, confidence)
             if stop is not None and stop.reached(result.rate(0)):
@@ -243,9 +244,15 @@ def worker_pool(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, get_context("spawn"), _one_thread)
 
 
-def progress_bar(games: int) -> tqdm:
+def progress_bar(games: int, hidden: bool = False) -> tqdm:
     """A bar on standard error for so many games; where nobody watches, a line now and then."""
-    return tqdm(total=games, unit=" games", unit_scale=True, mininterval=0.1 if sys.stderr.isatty() else 10.0)
+    pause = 0.1 if sys.stderr.isatty() else 10.0
+    return tqdm(total=games, unit=" games", unit_scale=True, mininterval=pause, disable=hidden)
+
+
+def _counting(progress: bool | tqdm, games: int) -> AbstractContextManager[tqdm]:
+    """The bar of a match: its own, or one that stays open."""
+    return progress_bar(games, not progress) if isinstance(progress, bool) else nullcontext(progress)
 
 
 def _set_up(
@@ -327,8 +334,19 @@ def _play_elsewhere(deals: Deals, given: Sequence[str | Policy], which: range) -
 
 
 def games_table(results: Sequence[MatchResult]) -> pa.Table:
-    """All games of some matches, one a row, for Parquet."""
-    return pa.concat_tables([_games_table(number, result) for number, result in enumerate(results)])
+    """All games of some matches, one a row, for Parquet. The metadata say under "matches" what was played, as JSON."""
+    games = pa.concat_tables([_games_table(number, result) for number, result in enumerate(results)])
+    matches = [
+        {
+            "policies": result.policies,
+            "lineup": result.lineup,
+            "seed": result.seed,
+            "rules": result.rules.to_dict(),
+            "confidence": result.confidence,
+        }
+        for result in results
+    ]
+    return games.replace_schema_metadata({"matches": json.dumps(matches)})
 
 
 def _games_table(number: int, result: MatchResult) -> pa.Table:

@@ -66,11 +66,13 @@ def cross_table(
     rules: Rules,
     workers: int | Executor = 1,
     stop: Stop | None = None,
-    bar: tqdm | None = None,
+    progress: bool | tqdm = False,
 ) -> CrossTable:
     """Let every policy meet a table of every other, on the same deals. Options as in `agents.match.play_match`."""
     results = tuple(
-        duel(one, others, num_players, games=games, seed=seed, rules=rules, workers=workers, stop=stop, bar=bar)
+        duel(
+            one, others, num_players, games=games, seed=seed, rules=rules, workers=workers, stop=stop, progress=progress
+        )
         for one, others in pairings(policies, num_players)
     )
     names = dict.fromkeys(name for result in results for name in result.policies)

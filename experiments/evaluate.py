@@ -74,7 +74,7 @@ def main(config: Config) -> int:
             rules=config.rules,
             workers=pool,
             stop=config.stop(),
-            bar=bar,
+            progress=bar,
         )
     say(str(table))
     if config.out is not None:

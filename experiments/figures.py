@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from io import BytesIO
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -21,36 +22,37 @@ def heat_maps(tables: Sequence[CrossTable]) -> bytes:
     Light wins more than its fair share, dark less; the numbers are percentages with half the width of the interval.
     """
     policies = tables[0].policies
-    size = 1.6 + 1.05 * len(policies)
+    ratios = [_ratios(table) for table in tables]
+    most = max(np.nanmax(np.abs(ratio - 1)) for ratio in ratios) or 1.0
+    size = 1.2 + 0.85 * len(policies)
     figure = Figure(figsize=(size * len(tables), size), layout="constrained", dpi=120)
-    for place, (axes, table) in enumerate(zip(figure.subplots(1, len(tables), squeeze=False)[0], tables, strict=True)):
-        _heat_map(axes, table)
-        if place == 0:
-            axes.set_yticks(range(len(policies)), policies)
-            axes.set_ylabel("one")
+    for place, (table, ratio) in enumerate(zip(tables, ratios, strict=True)):
+        axes = figure.add_subplot(1, len(tables), place + 1)
+        axes.imshow(ratio, cmap=COLORS, vmin=1 - most, vmax=1 + most)  # in the middle: even
+        _write_rates(axes, table, ratio)
+        axes.set_title(f"{table.num_players} players, fair share {100 / table.num_players:.1f} %", fontsize=10)
+        axes.set_xticks(range(len(policies)), policies, rotation=30, ha="right")
+        axes.set_xlabel(f"against {table.num_players - 1}")
+        axes.set_yticks(range(len(policies)), policies if place == 0 else [])
+        axes.set_ylabel("one" if place == 0 else "")
     file = BytesIO()
     figure.savefig(file, format="png")
     return file.getvalue()
 
 
-def _heat_map(axes: Axes, table: CrossTable) -> None:
-    names, fair = table.policies, 1 / table.num_players
-    ratio = np.full((len(names), len(names)), np.nan)
-    for row, one in enumerate(names):
-        for column, others in enumerate(names):
-            if one != others:
-                ratio[row, column] = table.rate(one, others).mean / fair
-    # A rate from none to twice the fair share; 1, the middle, is even.
-    axes.imshow(ratio, cmap=COLORS, vmin=0.0, vmax=2.0)
-    axes.set_facecolor("white")
-    for row, one in enumerate(names):
-        for column, others in enumerate(names):
-            if one != others:
-                rate = table.rate(one, others)
-                text = f"{100 * rate.mean:.1f}\n±{50 * (rate.high - rate.low):.1f}"
-                color = "black" if ratio[row, column] > 1.1 else "white"
-                axes.text(column, row, text, ha="center", va="center", color=color, fontsize=9)
-    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
-    axes.set_yticks([])
-    axes.set_xlabel("others")
-    axes.set_title(f"{table.num_players} players, fair share {100 * fair:.1f} %", fontsize=10)
+def _ratios(table: CrossTable) -> npt.NDArray[np.float64]:
+    """Win rates over the fair share, (policies, policies); NaN on the diagonal."""
+    return np.array(
+        [
+            [np.nan if one == others else table.rate(one, others).mean * table.num_players for others in table.policies]
+            for one in table.policies
+        ]
+    )
+
+
+def _write_rates(axes: Axes, table: CrossTable, ratio: npt.NDArray[np.float64]) -> None:
+    for (row, column), value in np.ndenumerate(ratio):
+        if not np.isnan(value):
+            rate = table.rate(table.policies[row], table.policies[column])
+            text = f"{100 * rate.mean:.1f}\n±{50 * (rate.high - rate.low):.1f}"
+            axes.text(column, row, text, ha="center", va="center", color="black" if value > 1 else "white", fontsize=9)

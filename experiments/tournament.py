@@ -90,7 +90,7 @@ def play(config: Config) -> list[CrossTable]:
                 seed=config.seed,
                 rules=config.rules,
                 workers=pool,
-                bar=bar,
+                progress=bar,
             )
             for num_players in config.players
         ]

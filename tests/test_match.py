@@ -6,6 +6,7 @@ A `Player` plays with a known probability and draws otherwise, which makes every
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from typing import Any
@@ -305,12 +306,21 @@ def test_matches_share_a_pool():
 def test_a_bar_counts_the_games_on_standard_error(capsys):
     with progress_bar(120) as bar:
         for against in ("random", "never_flex"):
-            duel("flex_any", against, games=60, bar=bar)
+            duel("flex_any", against, games=60, progress=bar)
 
     captured = capsys.readouterr()
     assert bar.n == 120
     assert captured.out == ""
     assert "120/120" in captured.err
+
+
+def test_a_match_shows_a_bar_of_its_own_if_asked_to(capsys):
+    duel("flex_any", "random", games=60)
+    assert capsys.readouterr().err == ""
+
+    duel("flex_any", "random", games=60, progress=True)
+
+    assert "60.0/60.0" in capsys.readouterr().err
 
 
 # ---- Policies ----
@@ -425,7 +435,8 @@ def test_raw_results_are_written_as_parquet(tmp_path):
 
     pq.write_table(games_table(results), tmp_path / "games.parquet")
 
-    games = pq.read_table(tmp_path / "games.parquet").to_pylist()
+    table = pq.read_table(tmp_path / "games.parquet")
+    games = table.to_pylist()
     assert len(games) == 240
     for number, result in enumerate(results):
         won = [game["winner"] == "flex_any" for game in games if game["match"] == number]
@@ -433,3 +444,6 @@ def test_raw_results_are_written_as_parquet(tmp_path):
     assert games[-1]["lineup"] == "flex_any random random"
     assert games[-1]["deal"] == 39
     assert games[-1]["seating"] == 2
+    matches = json.loads(table.schema.metadata[b"matches"])
+    assert matches[1]["lineup"] == [0, 1, 1]
+    assert matches[1]["seed"] == 0
