@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 from pathlib import Path
 
 
@@ -17,3 +18,15 @@ def write_whole(path: Path, data: bytes) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def new_folder(parent: Path, name: str) -> Path:
+    """A folder that nobody has written to: parent/name, or with -2, -3 and so on after the name."""
+    for number in count(1):
+        folder = parent / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        break
+    return folder

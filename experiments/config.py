@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import UnionType
@@ -34,6 +35,8 @@ def from_table(kind: type, table: Mapping[str, Any], inside: str = "") -> Any:
 
 def _checked(name: str, value: Any, wanted: Any) -> Any:
     """A value of TOML as one of the dataclass: whole numbers are floats too, and lists are tuples."""
+    if value is None and wanted is type(None):  # from JSON
+        return None
     while hasattr(wanted, "__metadata__"):  # Annotated
         wanted = wanted.__origin__
     if is_dataclass(wanted) and isinstance(value, Mapping):
@@ -49,9 +52,11 @@ def _checked(name: str, value: Any, wanted: Any) -> Any:
         return value
     if get_origin(wanted) is UnionType:
         kinds = get_args(wanted)
-        if type(value) in kinds:
-            return value
-        wanted = kinds[0]
+        for kind in kinds:
+            with suppress(ValueError):
+                return _checked(name, value, kind)
+        names = ("nothing" if kind is type(None) else getattr(kind, "__name__", str(kind)) for kind in kinds)
+        raise ValueError(f"{name} must be {' or '.join(names)}, got {value!r}")
     if wanted is Path and type(value) is str:
         return Path(value)
     if wanted is float and type(value) is int:

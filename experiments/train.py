@@ -10,7 +10,6 @@ import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import torch
 import uno_flex_env
 from agents import checkpoint
 from agents.behavior import behavior
-from agents.files import write_whole
+from agents.files import new_folder, write_whole
 from agents.league import League, LeagueConfig
 from agents.match import Rate, duel
 from agents.network import ActorCritic, NetworkConfig
@@ -296,18 +295,6 @@ def final_table(config: Config, folder: Path, threads: int) -> str:
             rate = result.rate(name)
             lines.append(f"{other:16} {players:>7}  {rate!s:>21}  {100 * rate.fair:>10.1f} %")
     return "\n".join(lines)
-
-
-def new_folder(runs: Path, name: str) -> Path:
-    """A folder that no run has written to."""
-    for number in count(1):
-        folder = runs / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        break
-    return folder
 
 
 def load_config(folder: Path) -> Config:
