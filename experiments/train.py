@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -56,6 +56,9 @@ class Config:
     """Where the folders of runs lie."""
     seed: int = 1
     """Of weights, deals and choices. On one machine with as many threads, the same seed gives the same run."""
+    learner: Literal["ppo", "sb3"] = "ppo"
+    """ppo: this project's own, agents/ppo.py; sb3: sb3-contrib's MaskablePPO, to compare with, experiments/sb3.py. It
+    refuses settings that it has nothing for, and its runs can't be resumed."""
     decisions: int = 25_000_000
     """To learn from, in all."""
     game: GameConfig = field(default_factory=GameConfig)
@@ -148,7 +151,7 @@ class Trainer:
 
     def save_policy(self, path: Path) -> None:
         """The network alone, for playing."""
-        checkpoint.save_network(path, self.ppo.network, {"decisions": self.decisions, "config": _plain(self.config)})
+        checkpoint.save_network(path, self.ppo.network, {"decisions": self.decisions, "config": plain(self.config)})
 
     def _take_snapshot(self) -> None:
         path = self._snapshot(self.league.taken)
@@ -169,7 +172,7 @@ class Trainer:
         tensors |= {f"rollout.{name}": value for name, value in self.rollout.state().items()}
         tensors["generator"] = self.ppo.generator.get_state()
         about = {
-            "config": _plain(self.config),
+            "config": plain(self.config),
             "decisions": self.decisions,
             "updates": self.ppo.updates,
             "league": self.league.state(),
@@ -214,9 +217,18 @@ def _start(config: Config) -> Mapping[str, torch.Tensor]:
 
 def main(config: Config) -> int:
     """The command: begin a run."""
+    if config.learner == "sb3":
+        from experiments import sb3  # which builds on this module
+
+        return sb3.main(config)
+    return run(config, begin(config))
+
+
+def begin(config: Config) -> Path:
+    """The folder of a new run, with its settings."""
     folder = new_folder(config.runs, config.name)
-    write_whole(folder / "config.json", json.dumps(_plain(config) | {"made_by": made_by()}, indent=2).encode() + b"\n")
-    return run(config, folder)
+    write_whole(folder / "config.json", json.dumps(plain(config) | {"made_by": made_by()}, indent=2).encode() + b"\n")
+    return folder
 
 
 def run(config: Config, folder: Path, *, resume: bool = False) -> int:
@@ -305,7 +317,8 @@ def load_config(folder: Path) -> Config:
     return config
 
 
-def _plain(config: Config) -> dict[str, Any]:
+def plain(config: Config) -> dict[str, Any]:
+    """The settings as JSON can hold them."""
     return asdict(config) | {"runs": str(config.runs)}
 
 
