@@ -80,14 +80,14 @@ class Monitor:
         self._bar.update(min(decisions, int(self._bar.total)) - self._bar.n)
         self._warn(diverging(self._recent))
 
-    def strength(self, decisions: int, rates: Mapping[tuple[str, int], Rate]) -> None:
+    def strength(self, decisions: int, minutes: float, rates: Mapping[tuple[str, int], Rate]) -> None:
         """Note what the agent wins: the first chart, and behind the bar."""
         for (name, players), rate in rates.items():
             tag = f"1 strength/{name}, {players} players"
             for part, value in (("wins", rate.mean), ("low", rate.low), ("high", rate.high)):
                 self._writer.add_scalar(f"{tag}/{part}", value, decisions)
         strength = [[name, players, rate.mean, rate.low, rate.high] for (name, players), rate in rates.items()]
-        entry = {"decisions": decisions, "strength": strength}
+        entry = {"decisions": decisions, "minutes": minutes, "strength": strength}
         self._note(entry)
         self.strengths.append(entry)
         (name, _), rate = next(iter(rates.items()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import platform
 import subprocess
 import time
@@ -20,7 +19,7 @@ from agents import checkpoint
 from agents.behavior import behavior
 from agents.files import new_folder, write_whole
 from agents.league import League, LeagueConfig
-from agents.match import Rate, duel
+from agents.match import Rate, cores, duel, progress_bar, worker_pool
 from agents.network import ActorCritic, NetworkConfig
 from agents.neural import NetworkPolicy, load_policy
 from agents.policy import make_policy
@@ -123,6 +122,11 @@ class Trainer:
         """Whether there is nothing left to learn."""
         return self.decisions >= self.config.decisions
 
+    @property
+    def minutes(self) -> float:
+        """Spent so far, on learning and on measuring."""
+        return sum(self.seconds.values()) / 60
+
     def step(self) -> dict[str, float]:
         """One rollout and one update."""
         config = self.config
@@ -139,6 +143,7 @@ class Trainer:
         metrics["games_share"] = self.rollout.take_seconds() / (learned - began)
         self.seconds["collecting"] += collected - began
         self.seconds["learning"] += learned - collected
+        metrics["minutes"] = self.minutes
         if config.league.snapshots and self.decisions // config.league.every > before // config.league.every:
             self._take_snapshot()
         return metrics
@@ -233,7 +238,7 @@ def begin(config: Config) -> Path:
 
 def run(config: Config, folder: Path, *, resume: bool = False) -> int:
     """Train to the end, then measure."""
-    threads = config.threads or free_cores()
+    threads = config.threads or cores()
     torch.set_num_threads(threads)
     trainer = Trainer(config, folder, threads)
     if resume:
@@ -261,7 +266,7 @@ def _train(config: Config, trainer: Trainer, monitor: Monitor) -> None:
         measured = trainer.decisions // mark > before // mark or trainer.over
         if measured:
             began = time.perf_counter()
-            monitor.strength(trainer.decisions, measure(config, trainer.policy()))
+            monitor.strength(trainer.decisions, trainer.minutes, measure(config, trainer.policy()))
             trainer.seconds["measuring"] += time.perf_counter() - began
         if measured or time.monotonic() - saved > config.checkpoint_seconds:
             monitor.flush()
@@ -288,24 +293,14 @@ def measure(config: Config, policy: NetworkPolicy) -> dict[tuple[str, int], Rate
 def final_table(config: Config, folder: Path, threads: int) -> str:
     """What the agent beats at the end, on deals that no decision of the run has seen."""
     name = f"{folder}:greedy"
-    lines = [
-        f"{name}, {config.final_games:,} games a line",
-        f"{'against':16} players  wins, 95 % interval    fair share",
-    ]
-    for players in config.game.players:
-        for other in dict.fromkeys((*BOTS, *config.yardsticks)):
-            result = duel(
-                name,
-                other,
-                players,
-                games=config.final_games,
-                seed=config.seed + 2,
-                rules=config.game.rules,
-                workers=threads,
-                progress=True,
-            )
-            rate = result.rate(name)
-            lines.append(f"{other:16} {players:>7}  {rate!s:>21}  {100 * rate.fair:>10.1f} %")
+    cells = [(other, n) for n in config.game.players for other in dict.fromkeys((*BOTS, *config.yardsticks))]
+    lines = [f"{name}, {config.final_games:,} games a line", ""]
+    lines.append(f"{'against':16} players  {'wins, 95 % interval':>21}  fair share")
+    options = {"games": config.final_games, "seed": config.seed + 2, "rules": config.game.rules}
+    with worker_pool(threads) as workers, progress_bar(config.final_games * len(cells)) as bar:
+        for other, players in cells:
+            rate = duel(name, other, players, workers=workers, progress=bar, **options).rate(name)
+            lines.append(f"{other:16} {players:>7}  {rate!s:>21}  {100 * rate.fair:>8.1f} %")
     return "\n".join(lines)
 
 
@@ -331,8 +326,3 @@ def made_by() -> dict[str, str]:
         commit = "unknown"
     versions = {"uno_flex_env": uno_flex_env.__version__, "torch": torch.__version__}
     return versions | {"python": platform.python_version(), "machine": platform.machine(), "commit": commit}
-
-
-def free_cores() -> int:
-    """Cores that this process may use: more threads than that only wait for each other."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
