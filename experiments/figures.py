@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import BytesIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.cross import CrossTable
+
+if TYPE_CHECKING:
+    from experiments.curves import Curve
+
+LINES = (("#0072b2", "-"), ("#d55e00", "--"), ("#009e73", "-."), ("#cc79a7", ":"))
+"""Of curves: told apart also in grey and by people who are color-blind (doi:10.1038/nmeth.1618)."""
 
 COLORS = "cividis"
 """From dark to light, also in grey and for people who are color-blind (doi:10.1371/journal.pone.0199239)."""
@@ -56,3 +63,33 @@ def _write_rates(axes: Axes, table: CrossTable, ratio: npt.NDArray[np.float64]) 
             rate = table.rate(table.policies[row], table.policies[column])
             text = f"{100 * rate.mean:.1f}\n±{50 * (rate.high - rate.low):.1f}"
             axes.text(column, row, text, ha="center", va="center", color="black" if value > 1 else "white", fontsize=9)
+
+
+def learning_curves(curves: Sequence[Curve]) -> bytes:
+    """A panel for each number of players: win rates over minutes, a line for each yardstick, a band over the runs."""
+    tables = list(dict.fromkeys(curve.players for curve in curves))
+    figure = Figure(figsize=(1.0 + 4.6 * len(tables), 3.6), layout="constrained", dpi=120)
+    for place, players in enumerate(tables):
+        axes = figure.add_subplot(1, len(tables), place + 1)
+        shown = [curve for curve in curves if curve.players == players]
+        for curve, (color, style) in zip(shown, LINES, strict=False):
+            wins = 100 * curve.wins
+            label = f"against {curve.yardstick}"
+            axes.plot(curve.minutes, wins.mean(axis=0), style, color=color, label=label)
+            axes.fill_between(curve.minutes, wins.min(axis=0), wins.max(axis=0), color=color, alpha=0.2, linewidth=0)
+        axes.axhline(100 / players, color="gray", linewidth=0.8, linestyle=":")
+        axes.set_title(f"{players} players, fair share {100 / players:.1f} %", fontsize=10)
+        axes.set_xlabel("minutes")
+        axes.set_ylabel("wins, %" if place == 0 else "")
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        million = axes.secondary_xaxis("top", functions=_scale(shown[0]))
+        million.set_xlabel("million decisions", fontsize=9)
+    file = BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
+
+
+def _scale(curve: Curve) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+    """From minutes to million decisions and back, by the mean speed."""
+    speed = curve.decisions[-1] / curve.minutes[-1] / 1e6
+    return lambda minutes: minutes * speed, lambda million: million / speed

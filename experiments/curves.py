@@ -1,0 +1,129 @@
+"""Learning curves of runs: strength over decisions and over time, with a band over seeds."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import tyro
+
+from agents.files import write_whole
+from experiments.figures import learning_curves
+from experiments.monitor import METRICS
+from experiments.output import say
+
+HELP = """\
+Draw the learning curves of runs that differ in nothing but their seeds: win rates against the yardsticks, their mean
+and the band from the worst to the best seed. The numbers go to a CSV file beside the picture, from which it can be drawn
+again.
+
+  python -m experiments curves runs/two_players runs/two_players-2 runs/two_players-3 --out docs/learning.png
+  python -m experiments curves docs/learning.csv --out docs/learning.png
+"""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What is drawn."""
+
+    sources: tyro.conf.Positional[tuple[Path, ...]] = ()
+    """Folders of runs, or one CSV file that this command has written."""
+    out: Path = Path("learning.png")
+    """The picture; the numbers go to the same name with .csv."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement of one run."""
+
+    run: str
+    decisions: int
+    minutes: float
+    yardstick: str
+    players: int
+    wins: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Strength against one yardstick at one number of players, over M measurements of R runs."""
+
+    yardstick: str
+    players: int
+    decisions: npt.NDArray[np.float64]
+    """(M,), mean over the runs."""
+    minutes: npt.NDArray[np.float64]
+    """(M,), mean over the runs."""
+    wins: npt.NDArray[np.float64]
+    """(R, M)"""
+
+
+def main(config: Config) -> int:
+    """The command."""
+    if not config.sources:
+        raise ValueError("name the folders of runs, or a CSV file that this command has written")
+    points = [point for source in config.sources for point in read(source)]
+    write_whole(config.out, learning_curves(curves(points)))
+    write_whole(config.out.with_suffix(".csv"), table(points).encode())
+    runs = len({point.run for point in points})
+    say(f"{config.out}: {len(points)} measurements of {runs} runs; the numbers: {config.out.with_suffix('.csv')}")
+    return 0
+
+
+def read(source: Path) -> list[Point]:
+    """The measurements of a run, or of a table of several."""
+    if source.is_file():
+        rows = csv.DictReader(io.StringIO(source.read_text(encoding="utf-8")))
+        return [
+            Point(
+                row["run"],
+                int(row["decisions"]),
+                float(row["minutes"]),
+                row["yardstick"],
+                int(row["players"]),
+                *(float(row[name]) for name in ("wins", "low", "high")),
+            )
+            for row in rows
+        ]
+    if not (source / METRICS).is_file():
+        raise ValueError(f"{source} is neither the folder of a run nor a CSV file")
+    entries = map(json.loads, (source / METRICS).read_text(encoding="utf-8").splitlines())
+    return [
+        Point(source.name, entry["decisions"], round(entry["minutes"], 3), name, players, *rates)
+        for entry in entries
+        if "strength" in entry
+        for name, players, *rates in entry["strength"]
+    ]
+
+
+def table(points: Sequence[Point]) -> str:
+    """All measurements as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(Point.__dataclass_fields__), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(vars(point) for point in points)
+    return text.getvalue()
+
+
+def curves(points: Sequence[Point]) -> list[Curve]:
+    """A curve for each yardstick and number of players; ValueError if the runs were not measured equally often."""
+    found = []
+    for yardstick, players in dict.fromkeys((point.yardstick, point.players) for point in points):
+        mine = [point for point in points if (point.yardstick, point.players) == (yardstick, players)]
+        runs = [[point for point in mine if point.run == run] for run in dict.fromkeys(point.run for point in mine)]
+        if len({len(run) for run in runs}) > 1:
+            raise ValueError("the runs were not measured equally often: their settings must differ in the seed alone")
+        decisions, minutes, wins = (
+            np.array([[getattr(point, name) for point in run] for run in runs], np.float64)
+            for name in ("decisions", "minutes", "wins")
+        )
+        found.append(Curve(yardstick, players, decisions.mean(axis=0), minutes.mean(axis=0), wins))
+    return found
