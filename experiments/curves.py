@@ -20,8 +20,7 @@ from experiments.output import say
 
 HELP = """\
 Draw the learning curves of runs that differ in nothing but their seeds: win rates against the yardsticks, their mean
-and the band from the worst to the best seed. The numbers go to a CSV file beside the picture, from which it can be drawn
-again.
+and the band from the worst to the best seed. The numbers go to a CSV file beside the picture, which can be drawn again.
 
   python -m experiments curves runs/two_players runs/two_players-2 runs/two_players-3 --out docs/learning.png
   python -m experiments curves docs/learning.csv --out docs/learning.png
