@@ -238,10 +238,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def worker_pool(workers: int) -> ProcessPoolExecutor:
-    """Processes for matches, each with one thread; to be closed with `with`."""
+@contextmanager
+def worker_pool(workers: int) -> Iterator[int | Executor]:
+    """Processes for `workers` of several matches, each with one thread; for one worker none but this one."""
     check_whole("workers", workers, 1, 1024)
-    return ProcessPoolExecutor(workers, get_context("spawn"), _one_thread)
+    if workers == 1:
+        yield 1
+        return
+    with ProcessPoolExecutor(workers, get_context("spawn"), _one_thread) as pool:
+        yield pool
 
 
 def progress_bar(games: int, hidden: bool = False) -> tqdm:
@@ -313,13 +318,11 @@ def _playing(
     deals: Deals, given: Sequence[str | Policy], policies: Sequence[Policy], workers: int | Executor
 ) -> Iterator[Play]:
     """A function that plays chunks of deals, here or in processes of their own."""
-    if isinstance(workers, Executor):
-        yield partial(workers.map, partial(_play_elsewhere, deals, given))
-    elif workers == 1:
-        yield partial(map, partial(play_deals, deals, policies))
-    else:
-        with worker_pool(workers) as pool:
+    with nullcontext(workers) if isinstance(workers, Executor) else worker_pool(workers) as pool:
+        if isinstance(pool, Executor):
             yield partial(pool.map, partial(_play_elsewhere, deals, given))
+        else:
+            yield partial(map, partial(play_deals, deals, policies))
 
 
 def _one_thread() -> None:

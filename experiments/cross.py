@@ -10,6 +10,7 @@ from itertools import permutations
 from tqdm import tqdm
 
 from agents.match import CONFIDENCE, MatchResult, Rate, Stop, duel
+from agents.policy import make_policy
 from uno_flex_env.rules import Rules
 
 CORNER = "one against"
@@ -69,14 +70,23 @@ def cross_table(
     progress: bool | tqdm = False,
 ) -> CrossTable:
     """Let every policy meet a table of every other, on the same deals. Options as in `agents.match.play_match`."""
+    names = tuple(make_policy(policy).name for policy in policies)  # an unknown one is refused before anybody plays
+    check_policies(names)
     results = tuple(
         duel(
-            one, others, num_players, games=games, seed=seed, rules=rules, workers=workers, stop=stop, progress=progress
+            one,
+            others,
+            num_players,
+            games=games,
+            seed=seed,
+            rules=rules,
+            workers=workers,
+            stop=stop,
+            progress=progress,
         )
         for one, others in pairings(policies, num_players)
     )
-    names = dict.fromkeys(name for result in results for name in result.policies)
-    return CrossTable(tuple(names), num_players, results)
+    return CrossTable(names, num_players, results)
 
 
 def _cell(rate: Rate) -> str:

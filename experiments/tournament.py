@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from io import BytesIO
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 import tyro
 
 import uno_flex_env
-from agents.files import write_whole
+from agents.files import new_folder, write_whole
 from agents.match import MatchResult, cores, games_table, progress_bar, worker_pool
 from agents.ratings import Rating, ratings
 from experiments.cross import CrossTable, check_policies, cross_table, pairings
@@ -139,15 +138,3 @@ def _rates(result: MatchResult) -> dict[str, Any]:
     one, others = result.policies
     counts = {"games": result.num_games, "no_winner": result.no_winner, "given_up": result.given_up}
     return {"num_players": result.num_players, "one": one, "others": others, **asdict(result.rate(0)), **counts}
-
-
-def new_folder(parent: Path, name: str) -> Path:
-    """A folder that no run has written to."""
-    for number in count(1):
-        folder = parent / (name if number == 1 else f"{name}-{number}")
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        break
-    return folder

@@ -251,12 +251,12 @@ def test_a_match_stops_when_its_interval_is_narrow():
 
 
 def test_stopping_early_errs_no_more_often_than_stated():
-    """Of 300 matches between equals, each looked at four times, at most some 5 % exclude the truth.
+    """Of 200 matches, each looked at up to three times, at most some 5 % exclude the truth.
 
-    Seen red with a level of 95 % at each look (0.13)."""
+    Seen red with a level of 95 % at each look (0.125)."""
     rules, stop = ONE_RED_CARD, Stop(threshold=0.25)
 
-    results = [duel(HALF, SURE, games=4096, rules=rules, seed=seed, stop=stop) for seed in range(300)]
+    results = [duel(HALF, SURE, games=2048, rules=rules, seed=seed, stop=stop) for seed in range(200)]
 
     errors = [stop.reached(result.rate("half")) for result in results]
     assert np.mean(errors) < 0.085
