@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -77,7 +78,7 @@ def make_policy(spec: str) -> Policy:
         spec: "uniform" (over the legal actions, the same as the rule bot "random"); another rule bot; "expert", or
             "expert-RULE" without one of its rules of thumb; the folder of a training run or a `.safetensors` file in
             one, for the network that it holds, which plays its actions with their probabilities, or always the
-            likeliest one with ":greedy" after the name.
+            likeliest one with ":greedy" after the name; "module:Class" for a class of one's own, made without arguments.
 
     Raises:
         ValueError: there is no such policy; the message says which there are.
@@ -95,8 +96,19 @@ def make_policy(spec: str) -> Policy:
 
         if file := find_policy(name):
             return load_policy(file, name=spec, greedy=option == "greedy")
+    elif name:
+        return _own_policy(spec, name, option)
     known = ", ".join(("uniform", *BOTS, "expert"))
-    raise ValueError(f"no such policy: {spec!r}; there are {known}, and the folders of training runs")
+    raise ValueError(f"no such policy: {spec!r}; there are {known}, the folders of training runs, and module:Class")
+
+
+def _own_policy(spec: str, module: str, name: str) -> Policy:
+    try:
+        kind = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"no such policy: {spec!r}: {error}") from None
+    policy: Policy = kind()
+    return policy
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
