@@ -78,7 +78,8 @@ def make_policy(spec: str) -> Policy:
         spec: "uniform" (over the legal actions, the same as the rule bot "random"); another rule bot; "expert", or
             "expert-RULE" without one of its rules of thumb; the folder of a training run or a `.safetensors` file in
             one, for the network that it holds, which plays its actions with their probabilities, or always the
-            likeliest one with ":greedy" after the name; "module:Class" for a class of one's own, made without arguments.
+            likeliest one with ":greedy" after the name; "module:Class" for a class of one's own, which is made without
+            arguments.
 
     Raises:
         ValueError: there is no such policy; the message says which there are.
