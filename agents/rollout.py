@@ -24,6 +24,7 @@ from agents.policy import Decisions
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.opponents import check_legal
 from uno_flex_env.options import check_episode, checked_rules
 from uno_flex_env.rules import MAX_PLAYERS
 from uno_flex_env.vector import NUM_HIDDEN_FEATURES
@@ -310,6 +311,7 @@ class Rollout:
         for number, policy in self.league.seated(seated):
             rows = np.flatnonzero(seated == number)
             self.action[t, rows] = policy.act(seen[rows])
+            check_legal(self.action[t, rows], seen.action_mask[rows], rows, f", policy {policy.name}")
 
     def _step(self, network: ActorCritic, device: torch.device, t: int) -> None:
         self._look(t + 1)

@@ -157,10 +157,13 @@ class VecEnv:
         return self.observations
 
     def _refuse_illegal(self) -> None:
-        """Name the first game with an illegal action, and what is legal there."""
+        """Name the first game with an illegal action, and what is legal there. The states are asked: the next masks may
+        be meant for another buffer than the last."""
+        mask = np.zeros(NUM_ACTIONS, np.int8)
         for game, action in enumerate(self._actions):
-            if action >= 0 and not self.action_masks[game, action]:
-                raise IllegalActionError(f"game {game}: {describe_illegal(int(action), self.action_masks[game])}")
+            self.state(game).write_mask(mask)
+            if action >= 0 and not mask[action]:
+                raise IllegalActionError(f"game {game}: {describe_illegal(int(action), mask)}")
 
     def sample(self) -> npt.NDArray[np.int32]:
         """A uniformly random legal action for each game, (B,) int32, from the games' own generators. The array is the
@@ -179,8 +182,8 @@ class VecEnv:
             out: a C-contiguous (B, 728) uint8 to write into; None for a new one.
 
         Returns:
-            (B, 7 * 104) uint8: the cards of seats 1 to 7, clockwise from the decider, each as `hand` in the observation;
-            zeros for seats that are not taken.
+            (B, 7 * 104) uint8: the cards of seats 1 to 7, clockwise from the decider, each as `hand` in the
+            observation; zeros for seats that are not taken.
         """
         rows = np.empty((self.num_games, NUM_HIDDEN_FEATURES), np.uint8) if out is None else out
         self.games.write_hidden_hands(rows)
