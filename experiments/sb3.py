@@ -10,7 +10,6 @@ Stable-Baselines3 draws from the global generators of Python, numpy and torch, a
 from __future__ import annotations
 
 import copy
-import math
 import sys
 import time
 from collections.abc import Mapping
@@ -62,8 +61,11 @@ def main(config: Config) -> int:
         try:
             # Never let it dump its log: what it notes of an update is kept until `Supervision` reads it.
             run.model.learn(config.decisions, callback=Supervision(run, monitor), log_interval=sys.maxsize)
-        except FloatingPointError as error:
-            say(f"the run has diverged: {error}; {folder / checkpoint.POLICY} holds the last good network")
+        except (FloatingPointError, ValueError):
+            if run.is_finite():
+                raise
+            # Stable-Baselines3 refuses logits that are no numbers with a ValueError that prints them all.
+            say(f"the run has diverged: weights are no numbers; {folder / checkpoint.POLICY} holds the last good ones")
             return 1
     say(final_table(config, folder, threads))
     return 0
@@ -133,6 +135,10 @@ class Run:
         table[:, 0] = LEARNER
         self.league.report(table, rewards[:, None], ended, np.full(len(rewards), self.players))
 
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers still."""
+        return all(bool(torch.isfinite(weights).all()) for weights in self.model.policy.parameters())
+
     def policy(self, name: str = "agent", *, greedy: bool = True) -> NetworkPolicy:
         """A copy of the policy as it is now."""
         return NetworkPolicy(as_network(self.model.policy, self._network), name, greedy=greedy)
@@ -171,6 +177,8 @@ class Supervision(BaseCallback):
 
     def _after_update(self) -> None:
         run, config, decisions = self.run, self.run.config, self.num_timesteps
+        if not run.is_finite():
+            raise FloatingPointError("the weights are no numbers")
         each = config.game.games * config.game.steps
         metrics = named(self.logger.name_to_value)
         metrics["entropy_bonus"] = run.model.ent_coef
@@ -189,13 +197,7 @@ class Supervision(BaseCallback):
 
 
 def named(logged: Mapping[str, float]) -> dict[str, float]:
-    """What Stable-Baselines3 has logged of an update, by the names of `Monitor`.
-
-    Raises:
-        FloatingPointError: the loss is no number.
-    """
-    if not math.isfinite(logged["train/loss"]):
-        raise FloatingPointError(f"the loss is {logged['train/loss']}")
+    """What Stable-Baselines3 has logged of an update, by the names of `Monitor`."""
     metrics = {name: float(logged[f"train/{theirs}"]) for name, theirs in LOGGED.items()}
     return metrics | {"entropy": -float(logged["train/entropy_loss"])}
 
