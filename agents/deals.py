@@ -1,8 +1,8 @@
 """Plays deals in every seating of a line-up: the inner loop of match play, which knows nothing of statistics.
 
-The cards of a deal come in the same order and each decision of a seat has the same key in every seating. Against keys of
-their own, that takes 6 % off the variance of a deal's win rate (flex_when_stuck against flex_any, two and four players,
-20,000 and 10,000 deals). Whether draws keyed by seat, too, would take off more has not been measured.
+The cards of a deal come in the same order and each decision of a seat has the same key in every seating. Against keys
+of their own, that takes 6 % off the variance of a deal's win rate (flex_when_stuck against flex_any, two and four
+players, 20,000 and 10,000 deals). Whether draws keyed by seat, too, would take off more has not been measured.
 """
 
 from __future__ import annotations

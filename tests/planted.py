@@ -1,0 +1,61 @@
+"""Policies whose win rates are known: what the tests of match play measure.
+
+`Player` and `OnLow` play a game that is solved by hand: each player holds one card and all cards are red, so who plays
+first wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.policy import Decisions, RuleBot, uniforms
+from uno_flex_env import Rules
+from uno_flex_env.actions import text_to_action
+from uno_flex_env.observation import parts
+
+ONE_RED_CARD = Rules(hand_size=1, deck=dict.fromkeys(("r1", "r2^", "r3", "r4^", "r5", "r6^", "r7", "r8^"), 1))
+DRAW, KEEP = text_to_action("draw"), text_to_action("keep")
+
+
+@dataclass(frozen=True)
+class Player:
+    """Plays a card with this probability, or draws and keeps."""
+
+    name: str
+    plays: float
+    history: int = 0
+
+    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
+        passing = np.where(seen.action_mask[:, DRAW] == 1, DRAW, KEEP)
+        return np.where(uniforms(seen.noise) < self.plays, seen.action_mask.argmax(axis=1), passing)
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """A rule bot under another name; with a shift its luck is another, too."""
+
+    name: str
+    bot: str = "flex_any"
+    shift: int = 0
+    history: int = 0
+
+    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
+        return RuleBot(self.bot).act(replace(seen, noise=seen.noise + np.uint64(self.shift)))
+
+
+@dataclass(frozen=True)
+class OnLow:
+    """Plays when a 1, 2, 3 or 4 lies on top, and draws otherwise."""
+
+    name: str = "on low"
+    history: int = 0
+
+    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
+        low = parts(seen.observation)["top"][:, :4].any(axis=1)
+        return np.where(low, Player("", 1.0).act(seen), Player("", 0.0).act(seen))
+
+
+SURE, HALF, THIRD = Player("sure", 1.0), Player("half", 0.5), Player("third", 1 / 3)
