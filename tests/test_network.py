@@ -25,7 +25,6 @@ from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.vector import NUM_HIDDEN_FEATURES
 
-
 ROWS = 3_400
 """Masks of each part of the largest test: 102,000 in all."""
 
@@ -201,7 +200,7 @@ def test_every_parameter_learns(config):
     for _ in range(2):
         logits, value = network(**inputs)
         network.zero_grad()
-        (logits.square().mean() + (value - 1).square().mean()).backward()  # type: ignore[no-untyped-call]
+        (logits.square().mean() + (value - 1).square().mean()).backward()
         with torch.no_grad():
             for name, parameter in network.named_parameters():
                 assert parameter.grad is not None, name

@@ -53,8 +53,7 @@ def worthless(config: NetworkConfig) -> ActorCritic:
 def test_what_the_decisions_of_each_seat_are_paid_adds_up_to_its_result(reward, league):
     """Fault 1, with 2 to 8 players and rollouts so short that most decisions are answered in a later one.
 
-    Seen red when a seat is paid only on its own turn, when what was paid before the end of a rollout is not carried
-    over, and when a seat's next decision leaves its former pay where it is."""
+    Seen red when a seat is paid only on its own turn, and when a decision is paid what a later one of its seat was."""
     network = worthless(KINDS[0])
     rollout = make_rollout(network, league, players=ALL, games=28, steps=5, rules=SHORT, reward=reward)
 
