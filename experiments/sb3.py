@@ -1,8 +1,9 @@
 """Training by sb3-contrib's MaskablePPO, to compare with: the same settings, measurements and files as `train`.
 
-One seat of each game learns; all others are played by one member of the league, drawn anew for each update. The
-network is an `ActorCritic` whose parts Stable-Baselines3 holds under names of its own, so what a run leaves behind is
-played like any other. Stable-Baselines3's own files are not written: reading them runs code.
+One seat of each game learns, and `game.steps` and `game.max_decisions` count its decisions alone; all other seats are
+played by one member of the league, drawn anew for each update. The network is an `ActorCritic` whose parts
+Stable-Baselines3 holds under names of its own, so what a run leaves behind is played like any other.
+Stable-Baselines3's own files are not written: reading them runs code.
 
 Stable-Baselines3 draws from the global generators of Python, numpy and torch, and seeds them.
 """
