@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,8 @@ from experiments.output import say
 
 HELP = """\
 Draw the learning curves of runs that differ in nothing but their seeds: win rates against the yardsticks, their mean
-and the band from the worst to the best seed. The numbers go to a CSV file beside the picture, which can be drawn again.
+and the band from the worst to the best seed. Runs of one name (wide, wide-2, wide-3) make one curve, so several kinds
+can be compared. The numbers go to a CSV file beside the picture, from which it can be drawn again.
 
   python -m experiments curves runs/two_players runs/two_players-2 runs/two_players-3 --out docs/learning.png
   python -m experiments curves docs/learning.csv --out docs/learning.png
@@ -53,8 +55,9 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Strength against one yardstick at one number of players, over M measurements of R runs."""
+    """Strength against one yardstick at one number of players, over M measurements of R runs of one name."""
 
+    name: str
     yardstick: str
     players: int
     decisions: npt.NDArray[np.float64]
@@ -113,16 +116,23 @@ def table(points: Sequence[Point]) -> str:
 
 
 def curves(points: Sequence[Point]) -> list[Curve]:
-    """A curve for each yardstick and number of players; ValueError if the runs were not measured equally often."""
-    found = []
-    for yardstick, players in dict.fromkeys((point.yardstick, point.players) for point in points):
-        mine = [point for point in points if (point.yardstick, point.players) == (yardstick, players)]
-        runs = [[point for point in mine if point.run == run] for run in dict.fromkeys(point.run for point in mine)]
-        if len({len(run) for run in runs}) > 1:
-            raise ValueError("the runs were not measured equally often: their settings must differ in the seed alone")
-        decisions, minutes, wins = (
-            np.array([[getattr(point, name) for point in run] for run in runs], np.float64)
-            for name in ("decisions", "minutes", "wins")
-        )
-        found.append(Curve(yardstick, players, decisions.mean(axis=0), minutes.mean(axis=0), wins))
-    return found
+    """A curve for each name of runs, yardstick and number of players.
+
+    Raises:
+        ValueError: runs of one name were not measured equally often.
+    """
+    kinds: dict[tuple[str, str, int], dict[str, list[Point]]] = {}
+    for point in points:
+        name = re.sub(r"-\d+$", "", point.run)
+        kinds.setdefault((name, point.yardstick, point.players), {}).setdefault(point.run, []).append(point)
+    return [_curve(*kind, list(runs.values())) for kind, runs in kinds.items()]
+
+
+def _curve(name: str, yardstick: str, players: int, runs: Sequence[Sequence[Point]]) -> Curve:
+    if len({len(run) for run in runs}) > 1:
+        raise ValueError(f"the runs {name} were not measured equally often: they must differ in the seed alone")
+    decisions, minutes, wins = (
+        np.array([[getattr(point, field) for point in run] for run in runs], np.float64)
+        for field in ("decisions", "minutes", "wins")
+    )
+    return Curve(name, yardstick, players, decisions.mean(axis=0), minutes.mean(axis=0), wins)

@@ -66,30 +66,33 @@ def _write_rates(axes: Axes, table: CrossTable, ratio: npt.NDArray[np.float64]) 
 
 
 def learning_curves(curves: Sequence[Curve]) -> bytes:
-    """A panel for each number of players: win rates over minutes, a line for each yardstick, a band over the runs."""
+    """A panel for each number of players: win rates over decisions, a line for each yardstick, a band over the runs."""
     tables = list(dict.fromkeys(curve.players for curve in curves))
+    several = len({curve.name for curve in curves}) > 1
     figure = Figure(figsize=(1.0 + 4.6 * len(tables), 3.6), layout="constrained", dpi=120)
     for place, players in enumerate(tables):
         axes = figure.add_subplot(1, len(tables), place + 1)
         shown = [curve for curve in curves if curve.players == players]
         for curve, (color, style) in zip(shown, LINES, strict=False):
             wins = 100 * curve.wins
-            label = f"against {curve.yardstick}"
-            axes.plot(curve.minutes, wins.mean(axis=0), style, color=color, label=label)
-            axes.fill_between(curve.minutes, wins.min(axis=0), wins.max(axis=0), color=color, alpha=0.2, linewidth=0)
+            label = f"{curve.name} against {curve.yardstick}" if several else f"against {curve.yardstick}"
+            axes.plot(curve.decisions / 1e6, wins.mean(axis=0), style, color=color, label=label)
+            axes.fill_between(
+                curve.decisions / 1e6, wins.min(axis=0), wins.max(axis=0), color=color, alpha=0.2, linewidth=0
+            )
         axes.axhline(100 / players, color="gray", linewidth=0.8, linestyle=":")
         axes.set_title(f"{players} players, fair share {100 / players:.1f} %", fontsize=10)
-        axes.set_xlabel("minutes")
+        axes.set_xlabel("million decisions")
         axes.set_ylabel("wins, %" if place == 0 else "")
         axes.legend(frameon=False, fontsize=9, loc="lower right")
-        million = axes.secondary_xaxis("top", functions=_scale(shown[0]))
-        million.set_xlabel("million decisions", fontsize=9)
+        if not several:
+            axes.secondary_xaxis("top", functions=_scale(shown[0])).set_xlabel("minutes", fontsize=9)
     file = BytesIO()
     figure.savefig(file, format="png")
     return file.getvalue()
 
 
 def _scale(curve: Curve) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """From minutes to million decisions and back, by the mean speed."""
+    """From million decisions to minutes and back, by the mean speed."""
     speed = curve.decisions[-1] / curve.minutes[-1] / 1e6
-    return lambda minutes: minutes * speed, lambda million: million / speed
+    return lambda million: million / speed, lambda minutes: minutes * speed

@@ -19,9 +19,9 @@ def run(folder, wins, players=(2,)):
     return folder
 
 
-def test_a_curve_has_a_row_for_each_run(tmp_path):
+def test_a_curve_has_a_row_for_each_run_of_its_name(tmp_path):
     """Seen red with measurements of other numbers of players mixed in."""
-    first, second = run(tmp_path / "a", [0.25, 0.5], (2, 4)), run(tmp_path / "b", [0.35, 0.75], (2, 4))
+    first, second = run(tmp_path / "a", [0.25, 0.5], (2, 4)), run(tmp_path / "a-2", [0.35, 0.75], (2, 4))
 
     two, four = curves(read(first) + read(second))
 
@@ -33,7 +33,7 @@ def test_a_curve_has_a_row_for_each_run(tmp_path):
 
 def test_the_picture_can_be_drawn_again_from_its_table(tmp_path, capsys):
     """Seen red with the columns low and high exchanged in reading."""
-    run(tmp_path / "a", [0.25, 0.5]), run(tmp_path / "b", [0.35, 0.75])
+    run(tmp_path / "a", [0.25, 0.5]), run(tmp_path / "b", [0.35, 0.75, 0.8])
     sources = [str(tmp_path / name) for name in "ab"]
     first, again = tmp_path / "first.png", tmp_path / "again.png"
 
@@ -43,15 +43,15 @@ def test_the_picture_can_be_drawn_again_from_its_table(tmp_path, capsys):
     assert first.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert again.read_bytes() == first.read_bytes()
     assert again.with_suffix(".csv").read_text() == first.with_suffix(".csv").read_text()
-    assert "4 measurements of 2 runs" in capsys.readouterr().out
+    assert "5 measurements of 2 runs" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("sources", "why"),
-    [([], "name the folders"), (["a", "c"], "not measured equally often"), (["nowhere"], "neither the folder")],
+    [([], "name the folders"), (["a", "a-2"], "not measured equally often"), (["nowhere"], "neither the folder")],
 )
 def test_what_cannot_be_drawn_is_refused(tmp_path, capsys, sources, why):
-    run(tmp_path / "a", [0.25, 0.5]), run(tmp_path / "c", [0.35])
+    run(tmp_path / "a", [0.25, 0.5]), run(tmp_path / "a-2", [0.35])
 
     status = command.main(["curves", *(str(tmp_path / name) for name in sources), "--out", str(tmp_path / "x.png")])
 
