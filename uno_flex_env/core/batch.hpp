@@ -172,12 +172,17 @@ inline void step_game(const Batch& b, int game, int action) {
     write_row<work>(b, game);
 }
 
+inline int pick_random(const Batch& b, int game) { return pick(state_of(b, game).legal, b.slots[game].bot_rng); }
+
 template <int work>
 inline void random_steps(const Batch& b, int begin, int end, int steps) {
     for (int t = 0; t < steps; ++t)
-        for (int g = begin; g < end; ++g) {
-            prefetch(b, g + 1, end);
-            step_game<work>(b, g, pick(state_of(b, g).legal, b.slots[g].bot_rng));
+        for (int g = begin, action = pick_random(b, begin); g < end; ++g) {
+            prefetch(b, g + 2, end);
+            // One game ahead: what a step does can't be foreseen, but it is known by then.
+            const int next = g + 1 < end ? pick_random(b, g + 1) : 0;
+            step_game<work>(b, g, action);
+            action = next;
         }
 }
 
