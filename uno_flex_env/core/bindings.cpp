@@ -58,7 +58,7 @@ bool runs_avx2() {
 bool runs_avx512() {
     const Registers more = cpuid(7);
     return runs_avx2() && all_of(more.ebx, bit(16) | bit(17) | bit(30) | bit(31)) &&  // F, DQ, BW, VL
-           all_of(more.ecx, bit(1)) &&                                                // VBMI
+           all_of(more.ecx, bit(1) | bit(6)) &&                                       // VBMI, VBMI2
            all_of(saved_registers(), bit(1) | bit(2) | bit(5) | bit(6) | bit(7));
 }
 #endif

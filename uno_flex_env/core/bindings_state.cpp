@@ -49,7 +49,7 @@ Cards cards_of(const std::vector<int>& faces) {
 }
 
 std::vector<int> faces_of(const Cards& cards) {
-    uint8_t faces[kListRoom];
+    uint8_t faces[kDeckSize];
     const int n = list(cards, faces);
     return {faces, faces + n};
 }

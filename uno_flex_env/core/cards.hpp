@@ -126,11 +126,13 @@ namespace table {
 struct Places {
     uint64_t unit[kFaces] = {};
     uint8_t word[kFaces] = {};
+    Cards only[kFaces] = {};
     constexpr Places() {
         for (int f = 0; f < kFaces; ++f) {
             const int wild = f - kColored;
             word[f] = uint8_t(wild < 0 ? f / (2 * kSlots) : wild / 2);
             unit[f] = uint64_t(1) << (wild < 0 ? f % (2 * kSlots) : kWildShift + 4 * (wild % 2));
+            only[f].word[word[f]] = unit[f];
         }
     }
 };
@@ -141,6 +143,9 @@ inline constexpr table::Places kPlace{};
 
 constexpr void add(Cards& cards, int face) { cards.word[kPlace.word[face]] += kPlace.unit[face]; }
 constexpr void remove(Cards& cards, int face) { cards.word[kPlace.word[face]] -= kPlace.unit[face]; }
+/// One card. Where speed matters, plus() and minus() of it take the place of add() and remove(): a processor waits where
+/// it reads two words together of which it has just written one.
+inline const Cards& only(int face) { return kPlace.only[face]; }
 inline int wilds(const Cards& cards, int wild) {
     return int(cards.word[wild / 2] >> (kWildShift + 4 * (wild % 2)) & 15);
 }
@@ -168,6 +173,8 @@ inline int nibble(uint16_t nibbles, int wild) { return nibbles >> (4 * wild) & 1
 inline Cards minus(const Cards& a, const Cards& b) { return {{a.word[0] - b.word[0], a.word[1] - b.word[1]}}; }
 /// a and b together, for disjoint a and b.
 inline Cards plus(const Cards& a, const Cards& b) { return {{a.word[0] + b.word[0], a.word[1] + b.word[1]}}; }
+/// a without those bits of it that are in b.
+inline Cards without(const Cards& a, const Cards& b) { return {{a.word[0] & ~b.word[0], a.word[1] & ~b.word[1]}}; }
 /// The colored cards of a that are in b, and those that are not.
 inline Cards shared_colored(const Cards& a, const Cards& b) {
     return {{a.word[0] & b.word[0] & kColoredBits, a.word[1] & b.word[1] & kColoredBits}};
@@ -183,22 +190,64 @@ inline int count(const Cards& cards) {
     return popcount(cards.word[0] & kColoredBits) + popcount(cards.word[1] & kColoredBits) + total_wilds(cards);
 }
 
-constexpr int kListRoom = kDeckSize + 4;  // what list() needs: it writes four copies of each wild and keeps some
+namespace table {
 
-/// Write the faces of `cards` in face order, copies side by side, and zeros up to kListRoom; returns how many.
+struct WildThermometers {
+    /// Copies of two wilds as nibbles to four bits each.
+    uint8_t bits[256] = {};
+    constexpr WildThermometers() {
+        for (int n = 0; n < 256; ++n)
+            if ((n & 15) <= 4 && n >> 4 <= 4) bits[n] = uint8_t(((1 << (n & 15)) - 1) | ((1 << (n >> 4)) - 1) << 4);
+    }
+};
+
+/// What list() chooses from: every face, each wild four times.
+struct Listed {
+    alignas(64) uint8_t face[2 * 64] = {};
+    constexpr Listed() {
+        for (int i = 0; i < kDeckSize; ++i) face[i] = uint8_t(i < kColored ? i : kColored + (i - kColored) / 4);
+    }
+};
+
+}  // namespace table
+
+inline constexpr table::WildThermometers kWildThermometer{};
+inline constexpr table::Listed kListed{};
+
+/// The wilds of a hand as four bits for each, as many of them set as there are copies.
+inline uint32_t wild_bits(const Cards& cards) {
+    const int copies = wild_nibbles(cards);
+    return uint32_t(kWildThermometer.bits[copies & 255] | kWildThermometer.bits[copies >> 8] << 8);
+}
+
+/// Write the faces of `cards` in face order, copies side by side, and zeros up to kDeckSize; returns how many.
 inline int list(const Cards& cards, uint8_t* faces) {
-    std::memset(faces, 0, kListRoom);
+#if defined(__AVX512VBMI2__)
+    // A bit for each entry of kListed, in two words.
+    const uint64_t low = cards.word[0] & kColoredBits, high = cards.word[1] & kColoredBits;
+    const uint64_t first = low | high << (2 * kSlots);
+    const uint64_t rest = high >> (64 - 2 * kSlots) | uint64_t(wild_bits(cards)) << (kColored - 64);
+    const int n = popcount(first);
+    _mm512_storeu_si512(faces + kDeckSize - 64, _mm512_setzero_si512());
+    _mm512_storeu_si512(faces, _mm512_maskz_compress_epi8(first, _mm512_load_si512(kListed.face)));
+    _mm512_mask_storeu_epi8(faces + n, (uint64_t(1) << (kDeckSize - 64)) - 1,
+                            _mm512_maskz_compress_epi8(rest, _mm512_load_si512(kListed.face + 64)));
+    return n + popcount(rest);
+#else
+    std::memset(faces, 0, kDeckSize);
     int n = 0;
     for (int w = 0; w < 2; ++w)
         for (uint64_t rest = cards.word[w] & kColoredBits; rest; rest &= rest - 1)
             faces[n++] = uint8_t(w * 2 * kSlots + lowest_bit(rest));
     for (int w = 0; w < kWilds; ++w) {
         // No loop over the copies: how many there are can't be foreseen.
-        std::memset(faces + n, kColored + w, 4);
-        n += wilds(cards, w);
+        const int copies = wilds(cards, w);
+        const uint32_t four = uint32_t(kColored + w) * 0x01010101u & uint32_t((uint64_t(1) << 8 * copies) - 1);
+        std::memcpy(faces + n, &four, 4);
+        n += copies;
     }
-    std::memset(faces + n, 0, 4);
     return n;
+#endif
 }
 
 namespace table {

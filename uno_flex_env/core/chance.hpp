@@ -38,7 +38,7 @@ inline int take_from_pile(State& s, Cards& cards, int n) {
         face = s.pile[i];
         s.pile[i] = s.pile[--size];
         s.pile[size] = 0;
-        add(taken, face);
+        taken = plus(taken, only(face));
     }
     s.rng = rng;
     s.pile_size = uint8_t(size);
@@ -47,11 +47,7 @@ inline int take_from_pile(State& s, Cards& cards, int n) {
 }
 
 /// Make these cards the draw pile; the generator shuffles it as it is drawn.
-inline void lay_pile(State& s, const Cards& cards) {
-    uint8_t faces[kListRoom];
-    s.pile_size = uint8_t(list(cards, faces));
-    std::memcpy(s.pile, faces, sizeof s.pile);
-}
+inline void lay_pile(State& s, const Cards& cards) { s.pile_size = uint8_t(list(cards, s.pile)); }
 
 /// Write the draw pile in the order in which it will be drawn; returns its size.
 inline int pile_order(const State& s, uint8_t* faces) {

@@ -11,8 +11,7 @@ UNO_FLEX_BEGIN
 /// Shuffle the discard pile except its top into a new draw pile (rules 3). False if there is nothing to shuffle.
 inline bool renew_pile(State& s, Tape* tape) {
     if (s.discard_size <= 1) return false;
-    Cards cards = s.discard;
-    remove(cards, s.top);
+    const Cards cards = minus(s.discard, only(s.top));
     s.flags &= uint8_t(~kOrderedPile);
     if (tape && tape->scripted) {
         if (!lay_script(s, cards, *tape)) return false;
@@ -20,8 +19,7 @@ inline bool renew_pile(State& s, Tape* tape) {
         lay_pile(s, cards);
     }
     s.pile_size = uint8_t(s.discard_size - 1);
-    s.discard = Cards{};
-    add(s.discard, s.top);
+    s.discard = only(s.top);
     s.discard_size = 1;
     s.reshuffles = uint16_t(s.reshuffles + (s.reshuffles != 0xFFFF));
     if (tape) tape->noted_size = pile_order(s, tape->noted);
@@ -142,12 +140,6 @@ inline void allow(ActionSet& set, Verb verb) {
     set.word[a >> 6] |= uint64_t(1) << (a & 63);
 }
 
-inline Cards only(int face) {
-    Cards cards{};
-    add(cards, face);
-    return cards;
-}
-
 /// Regular sides of Draw Two, classic or Flex: what answers a Draw Two under `stacking` (rules 9).
 inline ActionSet legal_answers(const State& s) {
     const int symbol = kFace[s.top].symbol;
@@ -248,9 +240,9 @@ inline void end_turn(State& s) {
 // ---- Playing a card (rules 6) ------------------------------------------------------------------------------------------
 
 inline void move_to_discard(State& s, int player, const Action& a) {
-    remove(s.hand[player], a.face);
+    s.hand[player] = minus(s.hand[player], only(a.face));
     --s.size[player];
-    add(s.discard, a.face);
+    s.discard = plus(s.discard, only(a.face));
     ++s.discard_size;
     if (s.knowers) forget_known(s, player, a.face);
     if (has(s, kReshuffled)) forget_age(s, player, a.face);

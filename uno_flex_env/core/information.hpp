@@ -252,7 +252,7 @@ inline void shuffle(uint8_t* faces, int n, uint64_t& rng) {
 
 /// Deal the shuffled hidden cards into the blank places of `s`. Returns the first fresh card dealt to `drawer`.
 inline int fill(State& s, int viewer, const Hidden& hidden, bool ages, int drawer, uint64_t& rng) {
-    uint8_t old[kListRoom], fresh[kListRoom];
+    uint8_t old[kDeckSize], fresh[kDeckSize];
     const int old_count = list(hidden.old, old), fresh_count = list(hidden.fresh, fresh);
     shuffle(old, old_count, rng);
     shuffle(fresh, fresh_count, rng);

@@ -19,7 +19,7 @@ inline void forget_known(State& s, int player, int face) {
     for (uint32_t rest = s.watchers[player]; rest; rest &= rest - 1) {
         const int v = lowest_bit(rest);
         if (!is_wild(face)) {
-            s.known[v].word[kPlace.word[face]] &= ~kPlace.unit[face];
+            s.known[v] = without(s.known[v], only(face));
         } else if (nibble(s.known_wilds[v][player], face - kColored) > 0) {
             s.known_wilds[v][player] = uint16_t(s.known_wilds[v][player] - (1 << (4 * (face - kColored))));
             // It was another one, if just drawn: what is now unknown to v in this hand is no longer what it drew since.
@@ -27,7 +27,7 @@ inline void forget_known(State& s, int player, int face) {
                 s.recent[player] &= uint8_t(~(1 << v));
                 s.hazy[player] |= uint8_t(1 << v);
             }
-            remove(s.known[v], face);
+            s.known[v] = minus(s.known[v], only(face));
         }
         note_watcher(s, v, player);
     }
@@ -41,18 +41,17 @@ inline int sum_of_nibbles(uint16_t nibbles) {
 /// saw the reshuffle knows it of every colored card that is played, and of a wild where only one is possible.
 inline void forget_age(State& s, int player, int face) {
     if (!is_wild(face)) {
-        uint64_t& word = s.fresh.word[kPlace.word[face]];
-        s.old[player] = uint8_t(s.old[player] - ((word & kPlace.unit[face]) == 0));
-        word &= ~kPlace.unit[face];
+        s.old[player] = uint8_t(s.old[player] - (count(s.fresh, face) == 0));
+        s.fresh = without(s.fresh, only(face));
         return;
     }
     const int wild = face - kColored, one = 1 << (4 * wild);
     int old_copies = 0;
-    for (int p = 0; p < s.players; ++p) old_copies += nibble(s.old_wilds[p], wild);
+    for (int p = 0; p < kMaxPlayers; ++p) old_copies += nibble(s.old_wilds[p], wild);
     // The hand has lost the card already; what it has drawn since the reshuffle and not surely played is fresh.
     const int fresh_cards = s.size[player] + 1 + sum_of_nibbles(s.unsure[player]) - s.old[player];
     if (s.drawn != kNone || s.old[player] == 0 || old_copies == 0) {
-        remove(s.fresh, face);
+        s.fresh = minus(s.fresh, only(face));
     } else if (fresh_cards == 0 || wilds(s.fresh, wild) == 0) {
         s.old_wilds[player] = uint16_t(s.old_wilds[player] - one);
         --s.old[player];
@@ -82,7 +81,7 @@ inline void note_reshuffle(State& s, const Cards& cards) {
     std::memset(s.unsure, 0, sizeof s.unsure);
     std::memset(s.recent, 0, sizeof s.recent);
     std::memset(s.hazy, 0, sizeof s.hazy);
-    for (int p = 0; p < s.players; ++p) s.old_wilds[p] = wild_nibbles(s.hand[p]);
+    for (int p = 0; p < kMaxPlayers; ++p) s.old_wilds[p] = wild_nibbles(s.hand[p]);
 }
 
 UNO_FLEX_END

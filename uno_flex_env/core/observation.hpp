@@ -112,15 +112,6 @@ struct FlexFaces {
     }
 };
 
-struct WildThermometers {
-    /// Copies of two wilds as nibbles to four bits each.
-    uint8_t bits[256] = {};
-    constexpr WildThermometers() {
-        for (int n = 0; n < 256; ++n)
-            if ((n & 15) <= 4 && n >> 4 <= 4) bits[n] = uint8_t(((1 << (n & 15)) - 1) | ((1 << (n >> 4)) - 1) << 4);
-    }
-};
-
 struct FaceFeatures {
     /// By face: as the card just drawn (color, kind), and as the top (symbol, has a flex side); kNone shows nothing.
     uint32_t drawn[256] = {}, top[256] = {};
@@ -141,7 +132,6 @@ inline constexpr table::FaceFeatures kFaceFeatures{};
 inline constexpr table::Thermometers kThermometer{};
 inline constexpr table::SizeLanes kSizeLanes{};
 inline constexpr table::FlexFaces kFlexFaces{};
-inline constexpr table::WildThermometers kWildThermometer{};
 
 /// The words of an observation while they are being set. Every place is a constant, so each call is a few instructions.
 struct Features {
@@ -160,8 +150,7 @@ template <int at>
 inline void put_cards(Features& f, const Cards& cards) {
     put<at, 44>(f, cards.word[0] & kColoredBits);
     put<at + 44, 44>(f, cards.word[1] & kColoredBits);
-    const uint64_t copies = wild_nibbles(cards);
-    put<at + kColored, 16>(f, kWildThermometer.bits[copies & 255] | uint64_t(kWildThermometer.bits[copies >> 8]) << 8);
+    put<at + kColored, 16>(f, wild_bits(cards));
 }
 
 inline void put_flex_faces(Features& f, const Cards& hand) {
@@ -210,21 +199,46 @@ inline void put_sizes(Features& f, const State& s, int viewer) {
 #endif
 }
 
-/// Cards known from a challenge, and of which color in whose hand: one bit a color, one for wilds.
-inline void put_known(Features& f, const State& s, int viewer) {
-    put_cards<layout::kKnown>(f, s.known[viewer]);
-    uint64_t owners = 0;
+/// Of which color, or wild, the viewer knows a card in whose hand: a row of bits for each other seat.
+inline uint64_t known_owners(const State& s, int viewer) {
+#if defined(__AVX512BW__) && defined(UNO_FLEX_BMI2)
+    // All seats at once and then turned, since it can't be foreseen whose cards are known. Bit 2p + w: hand p holds a
+    // known card that is among these slots of word w.
+    const auto holders = [&](uint64_t slots) {
+        const uint64_t low = s.known[viewer].word[0] & slots, high = s.known[viewer].word[1] & slots;
+        const __m512i seen = _mm512_set_epi64(high, low, high, low, high, low, high, low);
+        return uint64_t(_mm512_test_epi64_mask(_mm512_load_si512(&s.hand[0]), seen)) |
+               uint64_t(_mm512_test_epi64_mask(_mm512_load_si512(&s.hand[4]), seen)) << 8;
+    };
+    constexpr uint64_t slots = (uint64_t(1) << kSlots) - 1;
+    const __m128i wilds = _mm_loadu_si128(reinterpret_cast<const __m128i*>(s.known_wilds[viewer]));
+    constexpr uint64_t first = 0x0842108421;  // the first bit of each row
+    const uint64_t rows = _pdep_u64(holders(slots), first | first << 2) |
+                          _pdep_u64(holders(slots << kSlots), first << 1 | first << 3) |
+                          _pdep_u64(_mm_test_epi16_mask(wilds, wilds), first << 4);
+    const int above = kKnownFeatures * (s.players - viewer - 1);
+    return (rows >> (kKnownFeatures * (viewer + 1)) | rows << above) &
+           ((uint64_t(1) << (kKnownFeatures * (s.players - 1))) - 1);
+#else
+    uint64_t rows = 0;
     uint64_t watched;
     std::memcpy(&watched, s.watchers, 8);
     // The viewer's bit in the byte of each owner.
     for (watched = watched >> viewer & 0x0101010101010101u; watched; watched &= watched - 1) {
         const int owner = lowest_bit(watched) / 8;
-        uint64_t has_kind = uint64_t(s.known_wilds[viewer][owner] != 0) << kColors;
+        uint64_t row = uint64_t(s.known_wilds[viewer][owner] != 0) << kColors;
         const Cards seen = shared_colored(s.known[viewer], s.hand[owner]);
-        for (int c = 0; c < kColors; ++c) has_kind |= uint64_t(faces_of_color(seen, c) != 0) << c;
-        owners |= has_kind << (kKnownFeatures * (offset_of(s, viewer, owner) - 1));
+        for (int c = 0; c < kColors; ++c) row |= uint64_t(faces_of_color(seen, c) != 0) << c;
+        rows |= row << (kKnownFeatures * (offset_of(s, viewer, owner) - 1));
     }
-    put<layout::kKnownOwners, (kMaxPlayers - 1) * kKnownFeatures>(f, owners);
+    return rows;
+#endif
+}
+
+/// Cards known from a challenge, and in whose hand.
+inline void put_known(Features& f, const State& s, int viewer) {
+    put_cards<layout::kKnown>(f, s.known[viewer]);
+    put<layout::kKnownOwners, (kMaxPlayers - 1) * kKnownFeatures>(f, known_owners(s, viewer));
 }
 
 /// Points in a match, in sixths of the target.
