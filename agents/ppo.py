@@ -113,11 +113,11 @@ class PPO:
         watched: list[Tensor] = []
         for rows in self._minibatches(seen.rows):
             loss, metrics = self._loss(seen, rows, (seen.advantage[rows] - mean) / deviation, bonus)
-            if not torch.isfinite(loss):
-                raise FloatingPointError(f"the loss of update {self.updates} is {loss.item()}: {_named(metrics)}")
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             norm = nn.utils.clip_grad_norm_(self.network.parameters(), config.max_gradient)
+            if not torch.isfinite(loss + norm):
+                raise FloatingPointError(f"update {self.updates} is no number: {_named([*metrics, norm])}")
             self.optimizer.step()
             watched.append(torch.stack([*metrics, norm]).detach())
         self.updates += 1

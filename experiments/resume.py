@@ -26,6 +26,9 @@ class Config:
 
 def main(config: Config) -> int:
     """The command."""
+    settings = load_config(config.run)
+    if settings.learner != "ppo":
+        raise ValueError(f"{config.run} was trained by {settings.learner}, whose runs can't be resumed")
     if not (config.run / CHECKPOINT).is_file():
-        raise ValueError(f"{config.run} is not the folder of a run: there is no {CHECKPOINT} in it")
-    return run(load_config(config.run), config.run, resume=True)
+        raise ValueError(f"{config.run} can't be resumed: there is no {CHECKPOINT} in it")
+    return run(settings, config.run, resume=True)

@@ -8,6 +8,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -24,7 +25,7 @@ from agents.network import ActorCritic, NetworkConfig
 from agents.neural import NetworkPolicy, load_policy
 from agents.policy import make_policy
 from agents.ppo import PPO, PPOConfig, choose_device
-from agents.rollout import GameConfig, Rollout
+from agents.rollout import Experience, GameConfig, Rollout
 from experiments.config import from_table
 from experiments.monitor import Monitor
 from experiments.output import say
@@ -131,14 +132,16 @@ class Trainer:
         """One rollout and one update."""
         config = self.config
         began = time.perf_counter()
-        with self.ppo.autocast():
-            seen = self.rollout.collect(self.ppo.network, self.device, config.ppo.gamma, config.ppo.gae_lambda)
+        seen = self._collect()
+        while not len(seen.rows):  # short rollouts of large tables: nobody has decided twice
+            seen = self._collect()
         collected = time.perf_counter()
         metrics = self.ppo.update(seen, min(1.0, self.decisions / config.decisions))
         learned = time.perf_counter()
         before = self.decisions
         self.decisions += len(seen.rows)
-        metrics |= behavior(seen) | {"game_length": self.rollout.game_length}
+        some = seen.rows[::8]
+        metrics |= behavior(seen.legal[some], seen.action[some]) | {"game_length": self.rollout.game_length}
         metrics["decisions_per_second"] = len(seen.rows) / (learned - began)
         metrics["games_share"] = self.rollout.take_seconds() / (learned - began)
         self.seconds["collecting"] += collected - began
@@ -147,6 +150,11 @@ class Trainer:
         if config.league.snapshots and self.decisions // config.league.every > before // config.league.every:
             self._take_snapshot()
         return metrics
+
+    def _collect(self) -> Experience:
+        ppo = self.config.ppo
+        with self.ppo.autocast():
+            return self.rollout.collect(self.ppo.network, self.device, ppo.gamma, ppo.gae_lambda)
 
     def policy(self, name: str = "agent", *, greedy: bool = True) -> NetworkPolicy:
         """A copy of the policy as it is now."""
@@ -297,7 +305,10 @@ def final_table(config: Config, folder: Path, threads: int) -> str:
     lines = [f"{name}, {config.final_games:,} games a line", ""]
     lines.append(f"{'against':16} players  {'wins, 95 % interval':>21}  fair share")
     options = {"games": config.final_games, "seed": config.seed + 2, "rules": config.game.rules}
-    with worker_pool(threads) as workers, progress_bar(config.final_games * len(cells)) as bar:
+    with (
+        nullcontext(1) if threads == 1 else worker_pool(threads) as workers,
+        progress_bar(config.final_games * len(cells)) as bar,
+    ):
         for other, players in cells:
             rate = duel(name, other, players, workers=workers, progress=bar, **options).rate(name)
             lines.append(f"{other:16} {players:>7}  {rate!s:>21}  {100 * rate.fair:>8.1f} %")
