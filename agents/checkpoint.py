@@ -48,10 +48,11 @@ def load(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]
     Raises:
         ValueError: the file is something else, of another kind, or of another version of the environment.
     """
+    data = path.read_bytes()  # once: the file may be replaced at any time, and `safe_open` opens it twice
     try:
-        with safetensors.safe_open(path, framework="pt") as file:
-            about = json.loads((file.metadata() or {}).get(_KEY, "null"))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        tensors = safetensors.torch.load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        about = json.loads(header.get("__metadata__", {}).get(_KEY, "null"))
     except (safetensors.SafetensorError, ValueError) as error:
         raise ValueError(f"{path} is no checkpoint: {error}") from None
     if not isinstance(about, dict) or about.get("format") != kind:
@@ -75,7 +76,8 @@ def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
     """A network and the notes about it; ValueError if the file is another or its weights do not fit."""
     weights, description = load(path, POLICY_FORMAT)
     try:
-        network = ActorCritic(NetworkConfig(**description["network"]))
+        with torch.random.fork_rng(devices=[]):  # first weights are random, these only for a moment
+            network = ActorCritic(NetworkConfig(**description["network"]))
         network.load_state_dict(weights)
     except (TypeError, RuntimeError) as error:
         raise ValueError(f"{path}: weights and network don't fit: {error}") from None

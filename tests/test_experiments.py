@@ -1,0 +1,219 @@
+"""Settings and commands: what is read, what is refused, and that every command is there."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+import pytest
+
+from experiments import __main__ as command
+from experiments.config import from_table, read
+from experiments.train import Config, load_config, plain
+from experiments.train import main as train
+from tests.learning import one_thread
+from uno_flex_env.rules import Rules
+
+ROOT = Path(__file__).parent.parent
+CONFIGS = sorted((ROOT / "configs").glob("*/*.toml"))
+SMOKE = str(ROOT / "configs" / "train" / "smoke.toml")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with one_thread():
+        yield
+
+
+# ---- Files of settings ----
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_file_of_settings_can_be_read(path):
+    """By the command that its folder is named after; a run is named as its file is. It begins with a line that says
+    what to expect.
+
+    Seen red with a letter changed in any of them."""
+    module = importlib.import_module(f"experiments.{path.parent.name}")
+
+    config = read(module.Config, path)
+
+    assert getattr(config, "name", path.stem) == path.stem
+    assert path.read_text().startswith("# ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("stepz = 3", "no such setting: 'stepz'; there are name, runs, seed, "),
+        ("[ppo]\nclipp = 3", "no such setting: 'ppo.clipp'; there are ppo.learning_rate, "),
+        ("decisions = 1.5", "decisions must be int, got 1.5"),
+        ("decisions = true", "decisions must be int, got True"),
+        ("decisions = '1'", "decisions must be int, got '1'"),
+        ("decisions = 0", "decisions must be at least 1, got 0"),
+        ("ppo = 3", "ppo must be PPOConfig, got 3"),
+        ("[ppo]\nclip = 'wide'", "ppo.clip must be float, got 'wide'"),
+        ("[ppo]\nclip = 2", "ppo.clip must lie in (0, 1), got 2.0"),
+        ("[game]\nplayers = 3", "game.players must be"),
+        ("[game]\nplayers = [2.5]", "game.players must be int, got 2.5"),
+        ("[game]\nmax_decisions = 'no'", "game.max_decisions must be int or nothing, got 'no'"),
+        ("[game.rules]\nstackin = true", "unknown rule 'stackin'; there are draw_four, "),
+        ("[network]\nkind = 'tree'", "network.kind must be one of 'mlp', 'residual', 'history', got 'tree'"),
+        ("yardsticks = ['clever']", "no such policy: 'clever'; there are uniform, random, "),
+        ("yardsticks = []", "yardsticks must name at least one policy"),
+        ("name = '../elsewhere'", "name must be that of a folder, got '../elsewhere'"),
+        ("threads = -1", "threads and checkpoint_seconds must be at least 0"),
+        ("decisions = ", "Invalid value"),
+    ],
+)
+def test_a_bad_file_of_settings_is_refused(tmp_path, lines, message):
+    """By the file's name and the setting's, with those that there are.
+
+    Seen red without the check of each kind of value."""
+    path = tmp_path / "bad.toml"
+    path.write_text(lines)
+
+    with pytest.raises(ValueError, match=re.escape(f"{path}: ") + f".*{re.escape(message)}"):
+        read(Config, path)
+
+
+@dataclass(frozen=True)
+class Inner:
+    size: float = 1.0
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outer:
+    """One field of every kind."""
+
+    inner: Inner = Inner()
+    where: Path = Path("here")
+    limit: int | None = None
+    mode: Literal["a", "b"] = "a"
+
+
+def test_files_hold_what_differs():
+    """Everything else keeps its default; whole numbers are floats too, lists are tuples, texts are paths.
+
+    Seen red with a default in place of a value, and without each of the conversions."""
+    table = {"inner": {"size": 2, "names": ["x", "y"]}, "where": "there", "limit": 3, "mode": "b"}
+
+    filled = from_table(Outer, table)
+
+    assert from_table(Outer, {}) == Outer()
+    assert filled == Outer(Inner(2.0, ("x", "y")), Path("there"), 3, "b")
+    assert type(filled.inner.size) is float
+    assert from_table(Config, {"game": {"rules": {"stacking": True}}}).game.rules == {"stacking": True}
+    assert from_table(Rules, {"deck": {"r1": 1}, "hand_size": 1}) == Rules(deck={"r1": 1}, hand_size=1)
+
+
+def test_settings_survive_the_file_of_a_run(tmp_path, monkeypatch):
+    """What `resume` reads is what `train` was given. Seen red with a setting left out of the file."""
+    monkeypatch.setattr("experiments.train.run", lambda config, folder: 0)
+    table = {
+        "name": "x",
+        "runs": str(tmp_path),
+        "game": {"players": [2, 4], "rules": {"stacking": True}, "max_decisions": 500},
+        "network": {"kind": "residual", "privileged": True},
+        "league": {"fraction": 0.5, "opponents": ["random"]},
+        "ppo": {"magnet": 0.1},
+    }
+    config = from_table(Config, table)
+
+    assert train(config) == 0
+
+    assert load_config(tmp_path / "x") == config
+    assert plain(load_config(tmp_path / "x")) == plain(config)
+
+
+def test_flags_come_before_the_file():
+    """And the file before the defaults, wherever `--config` stands. Seen red with the file read last."""
+    module = importlib.import_module("experiments.train")
+
+    config = command.parse(module, "train", ["--seed", "7", "--config", SMOKE, "--network.width", "8"])
+
+    assert (config.name, config.seed, config.network.width) == ("smoke", 7, 8)
+    assert config.game.games == 128
+
+
+# ---- Commands ----
+
+
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_every_command_explains_itself(name, capsys):
+    """With status 0, an example, and each setting with its meaning. Seen red with a command that can't be imported."""
+    with pytest.raises(SystemExit) as done:
+        command.main([name, "--help"])
+
+    text = " ".join(capsys.readouterr().out.split())
+    module = importlib.import_module(f"experiments.{name}")
+    assert done.value.code == 0
+    assert f"python -m experiments {name}" in text
+    for flag in flags(module.Config):
+        assert flag in text
+
+
+def flags(kind: type) -> list[str]:
+    """Those of the plain fields, and of those in the fields that are dataclasses; switches of the rules for training
+    come from files alone."""
+    found, types = [], get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        inside = types[field.name]
+        dashed = field.name.replace("_", "-")
+        if is_dataclass(inside):
+            found += [f"--{dashed}.{inner.name.replace('_', '-')}" for inner in fields(inside) if inner.name != "rules"]
+        elif inside in (int, float, str):
+            found.append(f"--{dashed}")
+    return found
+
+
+def test_the_commands_are_listed(capsys):
+    """Each with a line. Seen red with one left out."""
+    assert command.main(["--help"]) == 0
+
+    text = capsys.readouterr().out
+    for name, what in command.COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(what)}$", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "usage: python -m experiments COMMAND"),
+        (["play"], "no such command: 'play'"),
+        (["train", "--config"], "--config needs a file"),
+        (["train", "--config", "nowhere.toml"], "nowhere.toml"),
+        (["resume", "nowhere"], "nowhere is not the folder of a run"),
+    ],
+)
+def test_bad_commands_are_refused(capsys, arguments: list[str], message):
+    """With status 2 and no traceback. Seen red without the translation of errors."""
+    assert command.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [["--stepz", "3"], ["--decisions", "many"], ["--decisions", "0"]])
+def test_bad_flags_are_refused(capsys, flags: list[str]):
+    """With status 2; the message names the setting. Seen red when a ValueError of the settings comes through."""
+    try:
+        status: Any = command.main(["train", *flags])
+    except SystemExit as refused:
+        status = refused.code
+
+    assert status == 2
+    assert flags[0].lstrip("-") in capsys.readouterr().err
+
+
+def test_a_run_that_is_interrupted_says_so_by_its_status(monkeypatch):
+    """130, as shells do. Seen red without it."""
+
+    def interrupted(config: Config) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.train.main", interrupted)
+
+    assert command.main(["train", "--config", SMOKE]) == 130
