@@ -26,7 +26,7 @@ Precision = Literal["auto", "float32", "bfloat16"]
 class PPOConfig:
     """Hyperparameters of the learner (arXiv:1707.06347)."""
 
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
     """Of Adam, at the beginning."""
     learning_rate_end: float = 1e-4
     """At the end; in between it falls in a straight line."""
@@ -36,9 +36,9 @@ class PPOConfig:
     """Discount per decision of the same player, not per turn of the table."""
     gae_lambda: float = 0.9
     """0 trusts the critic after one decision, 1 waits for the end (arXiv:1506.02438)."""
-    epochs: int = 1
+    epochs: int = 2
     """How often each decision is learned from."""
-    minibatch: int = 8192
+    minibatch: int = 2048
     """Decisions per gradient step."""
     entropy: float = 0.02
     """Weight of the entropy bonus at the beginning, in units of reward per nat."""

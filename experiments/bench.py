@@ -35,6 +35,8 @@ time that goes to the games, and how near our matrix products come to nothing bu
 """
 
 NETWORK = NetworkConfig(kind="mlp", width=256, layers=2)
+MINIBATCH = 8192
+"""Of our learner: as large as it still learns with, for speed; the default is smaller."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Ours:
         settings = TrainConfig(
             game=GameConfig(games=config.games),
             network=NETWORK,
-            ppo=PPOConfig(precision=precision, epochs=epochs),
+            ppo=PPOConfig(precision=precision, epochs=epochs, minibatch=MINIBATCH),
             yardsticks=("flex_any",),
             device="cpu",
         )
@@ -138,7 +140,7 @@ class Products:
         self.work: list[tuple[Tensor, Tensor, int]] = []
         for layer, (inputs, outputs) in enumerate(sizes):
             weights = torch.randn(outputs, inputs).to(kind)
-            for rows in (games, PPOConfig().minibatch):
+            for rows in (games, MINIBATCH):
                 self.work.append((torch.randn(rows, inputs).to(kind), weights.t(), rows))
             gradient = torch.randn(rows, outputs).to(kind)
             self.work.append((gradient.t(), torch.randn(rows, inputs).to(kind), rows))

@@ -20,7 +20,7 @@ from tests.learning import CPU, KINDS, NAMES, make_network, one_thread
 from uno_flex_env.actions import NUM_ACTIONS
 
 LN2 = math.log(2)
-PLAIN = PPOConfig(precision="float32", minibatch=1000, entropy=0.0, entropy_end=0.0)
+PLAIN = PPOConfig(precision="float32", minibatch=1000, epochs=1, entropy=0.0, entropy_end=0.0)
 
 
 @pytest.fixture(autouse=True)
