@@ -317,7 +317,10 @@ def final_table(config: Config, folder: Path, threads: int) -> str:
 
 def load_config(folder: Path) -> Config:
     """The settings of a run."""
-    settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ValueError(f"{folder} is not the folder of a run: there is no config.json in it")
+    settings = json.loads(path.read_text(encoding="utf-8"))
     del settings["made_by"]
     config: Config = from_table(Config, settings)
     return config
