@@ -331,6 +331,18 @@ def test_a_loss_that_is_no_number_stops_the_learner():
     assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
 
 
+def test_a_gradient_that_is_no_number_stops_the_learner():
+    """Also where the loss is one; the network is as before. Seen red when the loss alone is looked at."""
+    network = blank_network()
+    network.policy.bias.register_hook(lambda slope: slope * math.nan)  # type: ignore[no-untyped-call]
+    ppo = PPO(PLAIN, network, CPU, 0)
+
+    with pytest.raises(FloatingPointError, match=r"update 0 is no number: .*'gradient_norm': nan"):
+        ppo.update(experience([1.0, -1.0], actions=[0, 1]), 0.0)
+
+    assert (network.policy.bias == 0).all()
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

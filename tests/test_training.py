@@ -134,6 +134,18 @@ def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
         Trainer(replace(TINY, start="nowhere"), tmp_path, 1)
 
 
+def test_rollouts_shorter_than_a_round_of_the_table_are_joined(tmp_path):
+    """Until somebody has decided twice, so that there is something to learn from. Seen red without that."""
+    trainer = Trainer(
+        replace(TINY, game=GameConfig(players=(8,), games=8, steps=1), league=LeagueConfig()), tmp_path, 1
+    )
+
+    metrics = trainer.step()
+
+    assert trainer.decisions > 0
+    assert np.isfinite(list(metrics.values())).all()
+
+
 # ---- Resuming ----
 
 
@@ -287,7 +299,7 @@ def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(tmp
     folder = Path("runs") / "smoke"
     output = capsys.readouterr().out
     assert status == 1
-    assert re.search(r"the run has diverged: the loss of update \d+ is nan: .*; runs/smoke/checkpoint", output)
+    assert re.search(r"the run has diverged: update \d+ is no number: .*; runs/smoke/checkpoint", output)
     tensors, about = load(folder / CHECKPOINT, FORMAT)
     assert about["updates"] > 1
     assert all(tensor.isfinite().all() for name, tensor in tensors.items() if name.startswith("network."))
