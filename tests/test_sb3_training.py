@@ -131,7 +131,8 @@ def test_the_command_hands_over_to_the_learner_that_is_named(tmp_path, monkeypat
 
     monkeypatch.setattr(sb3, "main", noted)
 
-    status = command.main(["train", "--config", str(FILE), "--runs", str(tmp_path)])
+    short = ["--decisions", "1", "--evaluation-games", "1", "--final-games", "1"]
+    status = command.main(["train", "--config", str(FILE), "--runs", str(tmp_path), *short])
 
     assert status == 0
     assert asked == ["sb3"]
