@@ -26,9 +26,12 @@ def _effects(*scores: tuple[Flags, float]) -> Numbers:
     return table
 
 
-_TWO, _ALL_DRAW, _FOUR = sides("D", flex=True), sides("WA/", flex=True), sides("W4/", flex=True)
-_EFFECTS_OF_TWO = _effects((sides("D", flex=False), 1.0), (_TWO, -5.0), (_FOUR, -5.0))
-_EFFECTS_OF_MORE = _effects((sides("D", flex=False), 0.5), (_TWO, 3.5), (_ALL_DRAW, 8.0), (_FOUR, 0.5))
+_MAKE_DRAW = _effects(
+    (sides("D", flex=False), 0.5),
+    (sides("D", flex=True), 3.5),
+    (sides("WA/", flex=True), 8.0),
+    (sides("W4/", flex=True), 0.5),
+)
 
 
 def by_players(choices: Choices, two: float, more: float) -> Numbers:
@@ -51,7 +54,7 @@ def play_when_possible(c: Choices) -> Numbers:
 
 def hold_wilds(c: Choices) -> Numbers:
     """Keep wilds for when no color fits."""
-    return when(c.wild, np.where(c.flex, by_players(c, -6.5, -12.0), by_players(c, -10.0, -9.5)))
+    return when(c.wild, np.where(c.flex, by_players(c, -6.5, -12.0), np.float32(-10.0)))
 
 
 def spend_wilds_late(c: Choices) -> Numbers:
@@ -61,7 +64,7 @@ def spend_wilds_late(c: Choices) -> Numbers:
 
 def hold_flex(c: Choices) -> Numbers:
     """Keep the Power for when no regular side fits."""
-    return when(c.flex & ~c.wild, -3.5)
+    return when(c.flex & ~c.wild, -3.0)
 
 
 def classic_first(c: Choices) -> Numbers:
@@ -70,8 +73,8 @@ def classic_first(c: Choices) -> Numbers:
 
 
 def make_draw(c: Choices) -> Numbers:
-    """Flex a Draw Two or All Draw where that hits several; with two players play the side that costs a turn, too."""
-    return np.where(c.two, _EFFECTS_OF_TWO[c.action], _EFFECTS_OF_MORE[c.action])
+    """At larger tables make others draw, above all by the sides that hit everybody: flexed Draw Two and All Draw."""
+    return when(~c.two, _MAKE_DRAW[c.action])
 
 
 def chain_turns(c: Choices) -> Numbers:
@@ -94,12 +97,12 @@ def keep_followers(c: Choices) -> Numbers:
 
 def scarce_colors(c: Choices) -> Numbers:
     """Leave a color of which most cards are on the pile or in one's own hand: others then can't match it."""
-    return when(c.plays, np.float32(-0.4) * c.unseen)
+    return when(c.plays, by_players(c, -0.4, -0.25) * c.unseen)
 
 
 def known_colors(c: Choices) -> Numbers:
-    """Leave no color that another player has shown in a challenge."""
-    return when(c.plays & c.known, by_players(c, -5.0, -1.5))
+    """With two players leave no color that the other one has shown in a challenge."""
+    return when(c.two & c.plays & c.known, -5.0)
 
 
 def challenge(c: Choices) -> Numbers:
@@ -109,12 +112,12 @@ def challenge(c: Choices) -> Numbers:
 
 def guard_leader(c: Choices) -> Numbers:
     """At larger tables give the next turn to nobody who has one card."""
-    return when(c.plays & (c.follower_size <= 1), by_players(c, 0.0, -5.0))
+    return when(~c.two & c.plays & (c.follower_size <= 1), -5.0)
 
 
 def aim_at_leader(c: Choices) -> Numbers:
-    """Make the opponent with the fewest cards draw."""
-    return when(c.target_size == c.least, by_players(c, 0.0, 4.5))
+    """At larger tables aim at the opponent with the fewest cards."""
+    return when(~c.two & (c.target_size == c.least), 4.5)
 
 
 def say_uno(c: Choices) -> Numbers:
