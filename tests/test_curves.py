@@ -1,6 +1,9 @@
 """Learning curves: what is read from runs, and the picture."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,10 +11,10 @@ from experiments import __main__ as command
 from experiments.curves import curves, read
 
 
-def run(folder, wins, players=(2,)):
+def run(folder: Path, wins: Sequence[float], players: Sequence[int] = (2,)) -> Path:
     """The metrics of a run that was measured once for each of `wins`."""
     folder.mkdir()
-    lines = [{"decisions": 5, "kl": 0.1}]
+    lines: list[dict[str, Any]] = [{"decisions": 5, "kl": 0.1}]
     for i, rate in enumerate(wins, start=1):
         strength = [["expert", n, rate, rate - 0.1, rate + 0.1] for n in players]
         lines.append({"decisions": 1000 * i, "minutes": 2.0 * i, "strength": strength})
