@@ -97,8 +97,7 @@ def check_against_doubles(logits: Tensor, other: Tensor, legal: Tensor, spread: 
 def test_a_sample_is_always_possible(kind, dtype):
     """Fault 15: at 0, just below 1 and in between, whether the uniform numbers are floats or doubles.
 
-    Seen red with `<` in place of `<=` (the first action at 0), and without the last line of `sample` (action 216 just
-    below 1)."""
+    Seen red with `<` in place of `<=`, which takes the first action at 0."""
     legal = random_masks(20_000)
     _, probs = masked_log_softmax(logits_like(kind, 20_000), legal)
     below = 1.0 - torch.finfo(dtype).eps / 2

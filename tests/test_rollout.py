@@ -275,7 +275,7 @@ def test_an_opponent_with_an_illegal_answer_is_named():
 
 
 def test_actions_are_drawn_with_the_networks_probabilities():
-    """The first decision of 20,000 games with the same cards: each hand holds red ones only, the logits favor some.
+    """The first decision of 20,000 games with four cards, against the sum of the probabilities of each.
 
     Seen red with the same random number in all games."""
     network = make_network(KINDS[0])
@@ -310,7 +310,7 @@ def test_games_are_shared_evenly_among_the_numbers_of_players():
 def test_a_restored_rollout_goes_on_bit_for_bit(config, before):
     """Fault 22: in the midst of games with kept decisions, mixed players and opponents, with a history.
 
-    Seen red with the kept decisions, what was paid for them, the table, the generator or the games left as they are."""
+    Seen red with the kept decisions, the table, the generator or the games left as they are."""
     network = make_network(config)
     game: dict[str, Any] = {"players": (2, 3, 7), "games": 21, "steps": 3, "rules": SHORT}
     original = make_rollout(network, MIXED, **game)
