@@ -26,8 +26,6 @@ class Config:
 
 def main(config: Config) -> int:
     """The command."""
-    if not (config.run / "config.json").is_file():
-        raise ValueError(f"{config.run} is not the folder of a run: there is no config.json in it")
     settings = load_config(config.run)
     if settings.learner != "ppo":
         raise ValueError(f"{config.run} was trained by {settings.learner}, whose runs can't be resumed")

@@ -78,7 +78,7 @@ class Trap:
 
 
 def test_a_pickle_does_nothing(tmp_path):
-    """Also one that torch has written; the trap is shown to be one. Seen red with `torch.load` in place of `load`."""
+    """Also one that torch has written; the trap is shown to be one. Seen red with `pickle.loads`."""
     path, mark = tmp_path / "trap.safetensors", tmp_path / "code has run"
     plain, zipped = pickle.dumps(Trap(mark)), tmp_path / "zipped"
     torch.save({"weights": Trap(mark)}, zipped)

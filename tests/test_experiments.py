@@ -10,6 +10,8 @@ from typing import Any, Literal, get_type_hints
 
 import pytest
 
+from agents.checkpoint import POLICY, save_network
+from agents.network import ActorCritic, NetworkConfig
 from experiments import __main__ as command
 from experiments.config import from_table, read
 from experiments.train import Config, load_config, plain
@@ -32,11 +34,14 @@ def _one_thread():
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_file_of_settings_can_be_read(path):
-    """By the command that its folder is named after; a run is named as its file is. It begins with a line that says
-    what to expect.
+def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
+    """By the command that its folder is named after, once there is the run that some are about; a run is named as its
+    file is. It begins with a line that says what to expect.
 
-    Seen red with a letter changed in any of them."""
+    Seen red with a letter changed in a name."""
+    (tmp_path / "runs" / "quick").mkdir(parents=True)
+    save_network(tmp_path / "runs" / "quick" / POLICY, ActorCritic(NetworkConfig(width=4)), {})
+    monkeypatch.chdir(tmp_path)
     module = importlib.import_module(f"experiments.{path.parent.name}")
 
     config = read(module.Config, path)
@@ -172,7 +177,10 @@ def flags(kind: type) -> list[str]:
 
 
 def test_the_commands_are_listed(capsys):
-    """Each with a line. Seen red with one left out."""
+    """Each with a line: all modules that explain themselves. Seen red with one left out."""
+    modules = (ROOT / "experiments").glob("*.py")
+    assert set(command.COMMANDS) == {path.stem for path in modules if "\nHELP = " in path.read_text()}
+
     assert command.main(["--help"]) == 0
 
     text = capsys.readouterr().out

@@ -285,7 +285,7 @@ def test_global_generators_are_neither_used_nor_disturbed():
 def test_half_precision_learns_about_the_same():
     """bfloat16 in the matrix products alone: losses within two percent, a step in nearly the same direction.
 
-    Seen red with the ratio of the loss computed in bfloat16, too."""
+    Seen red without autocast."""
     steps, reports = [], []
     for precision in ("float32", "bfloat16"):
         network = make_network(KINDS[0])
