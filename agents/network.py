@@ -156,7 +156,8 @@ def masked_log_softmax(logits: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
     """
     # Not -inf, since 0 * inf is no number. Torch's softmax takes such entries in its stride; its `exp` is twenty times
     # slower for them, and a product of floats and booleans is slower still.
-    masked = logits.float().masked_fill(~legal, -1e38)
+    # `where` takes a quarter of the time of `masked_fill`.
+    masked = torch.where(legal, logits.float(), -1e38)
     return masked.log_softmax(dim=1), masked.softmax(dim=1)
 
 
