@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 from sb3_contrib import MaskablePPO
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm import tqdm
 
 from agents.match import cores
@@ -37,6 +37,16 @@ time that goes to the games, and how near our matrix products come to nothing bu
 NETWORK = NetworkConfig(kind="mlp", width=256, layers=2)
 MINIBATCH = 8192
 """Of our learner: as large as it still learns with, for speed; the default is smaller."""
+
+
+SHARED = {
+    "features_extractor_class": Trunk,
+    "features_extractor_kwargs": {"network": ActorCritic(NETWORK)},
+    "net_arch": [],
+}
+"""Stable-Baselines3 with exactly that network."""
+TOWERS = {"net_arch": [NETWORK.width] * NETWORK.layers, "activation_fn": nn.ReLU}
+"""Stable-Baselines3 as it is commonly used: layers of the same sizes for the policy, and once more for the critic."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +83,11 @@ def main(config: Config) -> int:
         measures: dict[Any, Callable[[], float]] = {key: learner.measure for key, learner in ours.items()}
         for precision in precisions:
             measures["products", precision] = Products(config.games, precision).measure
-        # Its fastest setting, of those tried with two cores, and its defaults.
-        measures["fastest"] = Theirs(config, 64, n_steps=256, batch_size=4096, n_epochs=2).measure
-        measures["default"] = Theirs(config, 1).measure
+        # The fastest setting that was found for two cores, and the defaults.
+        fastest = {"n_steps": 256, "batch_size": 4096, "n_epochs": 2}
+        measures["fastest"] = Theirs(config, 64, SHARED, **fastest).measure
+        measures["towers"] = Theirs(config, 64, TOWERS, **fastest).measure
+        measures["default"] = Theirs(config, 1, TOWERS).measure
         rates: dict[Any, list[float]] = {name: [] for name in measures}
         with tqdm(total=config.repeats * len(measures), unit=" measurements") as bar:
             for _ in range(config.repeats):
@@ -112,13 +124,8 @@ class Ours:
 class Theirs:
     """MaskablePPO against bots that the core plays."""
 
-    def __init__(self, config: Config, games: int, **settings: Any) -> None:
+    def __init__(self, config: Config, games: int, network: dict[str, Any], **settings: Any) -> None:
         envs = SB3VecEnv(games, opponents="flex_any")
-        network = {
-            "features_extractor_class": Trunk,
-            "features_extractor_kwargs": {"network": ActorCritic(NETWORK)},
-            "net_arch": [],
-        }
         self.model = MaskablePPO("MlpPolicy", envs, policy_kwargs=network, device="cpu", **settings)
         self.rollout, self.seconds = self.model.n_steps * games, config.seconds
         self.model.learn(self.rollout)
@@ -162,24 +169,34 @@ class Products:
 
 def report(rates: dict[Any, float], shares: dict[Any, float], threads: int) -> str:
     """What was measured, for people."""
-    fastest, default = rates["fastest"], rates["default"]
+    peers = {
+        "fastest": "MaskablePPO, 64 games, 2 epochs, same network",
+        "towers": "the same with a network for each of policy and critic",
+        "default": "MaskablePPO, its defaults",
+    }
     lines = [
         f"{NUM_FEATURES} -> {NETWORK.width} -> {NETWORK.width} -> {NUM_ACTIONS} network, {threads} threads, medians",
         "",
-        f"{'learner':34} {'decisions/s':>11}  {'x fastest':>9} {'x default':>9}  {'games':>6}  of products alone",
+        f"{'':54} {'decisions/s':>11}  {'games':>6}  of products alone",
     ]
     for precision, epochs in shares:
         rate = rates[precision, epochs]
-        name = f"ours, {precision}, {epochs} epoch{'s' * (epochs > 1)}"
         # The products were measured for one epoch.
         part = f"{100 * rate / rates['products', precision]:.0f} %" if epochs == 1 else ""
         share = f"{100 * shares[precision, epochs]:.0f} %"
-        lines.append(f"{name:34} {rate:>11,.0f}  {rate / fastest:>9.1f} {rate / default:>9.1f}  {share:>6}  {part}")
-    lines.append(f"{'MaskablePPO, 64 games, 2 epochs':34} {fastest:>11,.0f}  {1:>9.1f} {fastest / default:>9.1f}")
-    lines.append(f"{'MaskablePPO, its defaults':34} {default:>11,.0f}  {default / fastest:>9.1f} {1:>9.1f}")
+        lines.append(f"{_ours(precision, epochs):54} {rate:>11,.0f}  {share:>6}  {part}")
+    lines += [f"{name:54} {rates[peer]:>11,.0f}" for peer, name in peers.items()]
+    lines += ["", f"{'ratios':54} {'same':>8} {'two':>8} {'defaults':>8}"]
+    for precision, epochs in shares:
+        ratios = (f"{rates[precision, epochs] / rates[peer]:>8.1f}" for peer in peers)
+        lines.append(f"{_ours(precision, epochs):54} {' '.join(ratios)}")
     lines += [
         "",
         "games: the share of time that the games and the bookkeeping of trajectories take",
         "of products alone: speed as a share of that of plain torch products of the same sizes",
     ]
     return "\n".join(lines)
+
+
+def _ours(precision: str, epochs: int) -> str:
+    return f"ours, {precision}, {epochs} epoch{'s' * (epochs > 1)}"
