@@ -179,6 +179,12 @@ def sample(probs: Tensor, uniform: Tensor) -> Tensor:
         uniform: (B,) in [0, 1).
     """
     reached = probs.cumsum(dim=1)
-    action = (reached <= uniform[:, None] * reached[:, -1:]).sum(dim=1)
-    # Rounding can leave the last action with a share too small to be reached: take the last one that is possible.
-    return torch.minimum(action, probs.shape[1] - 1 - (probs > 0).flip(1).int().argmax(dim=1))
+    uniform = uniform.to(probs.dtype).clamp(max=1.0 - 2.0**-24)  # rounding must not make a 1 of it
+    action = torch.searchsorted(reached, uniform[:, None] * reached[:, -1:], right=True)
+    # Where sums are not taken in order, as on a GPU, they can rise by rounding at an action of probability 0.
+    possible = probs.gather(1, action) > 0
+    return (
+        action.squeeze(1)
+        if possible.all()
+        else torch.where(possible.squeeze(1), action.squeeze(1), probs.argmax(dim=1))
+    )
