@@ -8,8 +8,7 @@ what it was paid so far, and it is learned from in the next rollout. Every decis
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, Literal
 
@@ -25,8 +24,8 @@ from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.opponents import check_legal
-from uno_flex_env.options import check_episode, checked_rules
-from uno_flex_env.rules import MAX_PLAYERS
+from uno_flex_env.options import check_episode
+from uno_flex_env.rules import MAX_PLAYERS, Rules
 from uno_flex_env.vector import NUM_HIDDEN_FEATURES
 
 Floats = npt.NDArray[np.float32]
@@ -39,8 +38,8 @@ class GameConfig:
 
     players: tuple[int, ...] = (2,)
     """Numbers of players; the games are shared evenly among them."""
-    rules: Mapping[str, Any] = field(default_factory=dict)
-    """The switches that are not official (rules 9)."""
+    rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
+    """Switches of the rules (rules 9)."""
     games: int = 4096
     """Played at once, in all."""
     steps: int = 32
@@ -54,7 +53,7 @@ class GameConfig:
         if not self.players or len(set(self.players)) != len(self.players):
             raise ValueError(f"game.players must be different numbers of players, got {self.players}")
         for count in self.players:
-            check_episode(count, checked_rules(self.rules), False, self.reward, 0, self.max_decisions)
+            check_episode(count, self.rules, False, self.reward, 0, self.max_decisions)
         if self.games < len(self.players):
             raise ValueError(f"game.games must be at least {len(self.players)}, got {self.games}")
         if self.steps < 1:
@@ -167,7 +166,7 @@ class Rollout:
             VecEnv(
                 size,
                 count,
-                checked_rules(config.rules),
+                config.rules,
                 reward=config.reward,
                 history=kept,
                 max_decisions=config.max_decisions,

@@ -65,7 +65,7 @@ def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
         ("[game]\nplayers = 3", "game.players must be"),
         ("[game]\nplayers = [2.5]", "game.players must be int, got 2.5"),
         ("[game]\nmax_decisions = 'no'", "game.max_decisions must be int or nothing, got 'no'"),
-        ("[game.rules]\nstackin = true", "unknown rule 'stackin'; there are draw_four, "),
+        ("[game.rules]\nstackin = true", "no such setting: 'game.rules.stackin'; there are game.rules.draw_four, "),
         ("[network]\nkind = 'tree'", "network.kind must be one of 'mlp', 'residual', 'history', got 'tree'"),
         ("yardsticks = ['clever']", "no such policy: 'clever'; there are uniform, random, "),
         ("yardsticks = []", "yardsticks must name at least one policy"),
@@ -112,7 +112,7 @@ def test_files_hold_what_differs():
     assert from_table(Outer, {}) == Outer()
     assert filled == Outer(Inner(2.0, ("x", "y")), Path("there"), 3, "b")
     assert type(filled.inner.size) is float
-    assert from_table(Config, {"game": {"rules": {"stacking": True}}}).game.rules == {"stacking": True}
+    assert from_table(Config, {"game": {"rules": {"stacking": True}}}).game.rules == Rules(stacking=True)
     assert from_table(Rules, {"deck": {"r1": 1}, "hand_size": 1}) == Rules(deck={"r1": 1}, hand_size=1)
 
 

@@ -14,6 +14,7 @@ from agents.league import LEARNER, League, LeagueConfig
 from agents.policy import RuleBot
 from agents.rollout import GameConfig, Rollout
 from tests.learning import CPU, KINDS, collect, make_network, one_thread, pairs
+from uno_flex_env import Rules
 from uno_flex_env.actions import text_to_action
 
 BOTS = ("flex_any", "never_flex", "random")
@@ -151,7 +152,7 @@ def test_opponents_play_as_they_do_from_the_learners_right_and_left():
 
     Seen red with an opponent whose decisions are learned from, and with the network's action in place of his."""
     network = make_network(KINDS[0])
-    config = GameConfig(players=(2, 5), games=24, steps=20, rules={"hand_size": 2})
+    config = GameConfig(players=(2, 5), games=24, steps=20, rules=Rules(hand_size=2))
     rollout = Rollout(config, network, League(LeagueConfig(0.5, ("flex_any",)), 1), 1)
 
     collected, replay = collect(rollout, network, 15)
@@ -177,7 +178,7 @@ def test_the_learners_results_reach_the_league():
     network = make_network(KINDS[0])
     network.policy.weight.data.zero_()
     rollout = Rollout(
-        GameConfig(games=200, steps=60, rules={"hand_size": 1}), network, League(LeagueConfig(1.0, ("random",)), 1), 1
+        GameConfig(games=200, steps=60, rules=Rules(hand_size=1)), network, League(LeagueConfig(1.0, ("random",)), 1), 1
     )
 
     for _ in range(3):

@@ -14,15 +14,15 @@ from agents import rollout as module
 from agents.league import League, LeagueConfig
 from agents.network import ActorCritic, NetworkConfig, masked_log_softmax
 from agents.rollout import GameConfig, Rollout, advantages
+from tests.faces import SHORT
 from tests.learning import CPU, KINDS, NAMES, collect, make_network, one_thread, pairs
-from uno_flex_env import IllegalActionError
+from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import text_to_action
 
 DRAW = text_to_action("draw")
 ALONE = LeagueConfig()
 MIXED = LeagueConfig(fraction=0.5, opponents=("flex_any", "random"))
 ALL = tuple(range(2, 9))
-SHORT = {"hand_size": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -281,7 +281,7 @@ def test_actions_are_drawn_with_the_networks_probabilities():
     network = make_network(KINDS[0])
     torch.nn.init.zeros_(network.policy.weight)
     network.policy.bias.data = torch.linspace(-1, 1, 216)
-    rules = {"hand_size": 1, "deck": {"r1": 1, "r3": 1, "r5": 1, "b7^": 1}}
+    rules = Rules(hand_size=1, deck={"r1": 1, "r3": 1, "r5": 1, "b7^": 1})
     rollout = make_rollout(network, games=20_000, steps=1, rules=rules)
     mask = rollout.mask[-1].copy()
 
@@ -354,7 +354,7 @@ def test_other_seeds_are_other_games():
         ({"players": (2, 3), "games": 1}, "game.games must be at least 2, got 1"),
         ({"steps": 0}, "game.steps must be at least 1, got 0"),
         ({"reward": "money"}, "reward must be one of 'win', 'points', got 'money'"),
-        ({"rules": {"stackin": True}}, "unknown rule 'stackin'"),
+        ({"rules": Rules(hand_size=20), "players": (2, 4)}, "4 players"),
         ({"max_decisions": 0}, "max_decisions must be a whole number from 1"),
     ],
 )

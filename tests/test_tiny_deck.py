@@ -192,12 +192,11 @@ def test_on_the_tiny_deck_something_can_be_learned_without_a_memory(opponent: st
 def learning(opponent: str, runs: Path, decisions: int) -> TrainConfig:
     """A learner on the tiny deck. At first entropy is worth much: the best play often draws by choice, and who never
     does sits on a lower hill (0.69 of the 0.82 against uniform play) that PPO does not leave with its defaults."""
-    rules = {"hand_size": 2, "deck": TINY[opponent].deck}
     return TrainConfig(
         name="tiny",
         runs=runs,
         decisions=decisions,
-        game=GameConfig(rules=rules, games=1024, steps=16, max_decisions=300),
+        game=GameConfig(rules=TINY[opponent], games=1024, steps=16, max_decisions=300),
         network=NetworkConfig(width=64),
         ppo=PPOConfig(
             learning_rate=4e-3,

@@ -32,7 +32,7 @@ from experiments import __main__ as command
 from experiments.monitor import METRICS, WINDOW, Monitor, diverging, stalled
 from experiments.train import CHECKPOINT, FORMAT, Config, Trainer, load_config
 from tests.learning import KINDS, NAMES, one_thread
-from uno_flex_env import IllegalActionError
+from uno_flex_env import IllegalActionError, Rules
 
 ROOT = Path(__file__).parent.parent
 SMOKE = str(ROOT / "configs" / "train" / "smoke.toml")
@@ -40,7 +40,7 @@ SMOKE = str(ROOT / "configs" / "train" / "smoke.toml")
 TINY = Config(
     name="tiny",
     decisions=3000,
-    game=GameConfig(players=(2, 3), rules={"hand_size": 2}, games=24, steps=12),
+    game=GameConfig(players=(2, 3), rules=Rules(hand_size=2), games=24, steps=12),
     network=NetworkConfig(width=16),
     ppo=PPOConfig(minibatch=100, magnet=0.1, magnet_every=3, precision="float32"),
     league=LeagueConfig(0.5, ("random",), snapshots=2, every=400),
@@ -81,7 +81,7 @@ def test_learning_learns(tmp_path):
     draws as often as plays; some seconds later it wins far more, intervals apart.
 
     Seen red with the opposite sign of the advantage, and with a learning rate of nothing."""
-    rules = {"hand_size": 1}
+    rules = Rules(hand_size=1)
     config = replace(
         TINY,
         game=GameConfig(players=(2,), games=128, steps=16, rules=rules),
