@@ -21,9 +21,6 @@ from uno_flex_env.observation import NUM_FEATURES
 POLICY = "policy.safetensors"
 """The network of a run, in its folder."""
 
-PRETRAINED = Path(__file__).parent / "pretrained"
-"""Networks that come with the project, found by their names."""
-
 ENVIRONMENT = {"name": "uno_flex_v0", "features": NUM_FEATURES, "actions": NUM_ACTIONS}
 """What a network was made for. Rules, rewards and observations change only together with the version in the name."""
 
@@ -85,9 +82,8 @@ def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
 
 
 def find_policy(name: str) -> Path | None:
-    """The file of a network: by itself, in the folder of its run, or by the name of one that comes with the project."""
-    pretrained = PRETRAINED / f"{name}.safetensors"
-    for path in (Path(name), Path(name) / POLICY, pretrained):
+    """The file of a network, by its own name or by that of the folder of its run; None if there is no such file."""
+    for path in (Path(name), Path(name) / POLICY):
         if path.is_file():
             return path
     return None

@@ -102,7 +102,6 @@ def _readings() -> tuple[Numbers, dict[str, slice]]:
             weights["flex_colors"][start["flex_faces"] + color * len(SYMBOLS) + symbol, color] = 1
     for seat in range(MAX_PLAYERS):
         weights["power"][start["power"] + seat, seat] = 1
-        weights["actor"][start["actor"] + seat, 0] = seat
         for step, size in enumerate(SIZE_STEPS):
             more = size - (SIZE_STEPS[step - 1] if step else 0)
             weights["sizes"][start["hand_sizes"] + seat * len(SIZE_STEPS) + step, seat] = more
@@ -130,7 +129,6 @@ _WIDTHS = {
     "power": MAX_PLAYERS,
     "players": 1,
     "counterclockwise": 1,
-    "actor": 1,
     "seen": len(COLORS),
     "known": len(COLORS),
     "reverse_passes": 1,
@@ -153,7 +151,6 @@ class Choices:
         follower_size: cards in the hand of whoever decides after it; 99 if that is the player.
         target_size: cards of the opponent that is made to draw; 99 if none is chosen.
         least: cards in the smallest other hand.
-        actor_size: in phase challenge, cards of the challenged player.
         left: cards in one's own hand after it.
         of_color: of these, those of the color that is active then.
         follows: of these, those that could be played then on their regular side, wilds apart.
@@ -199,9 +196,6 @@ class Choices:
         self.least = others.min(axis=1)[self.row]
         self.follower_size = others[self.row, follower]
         self.target_size = others[self.row, _OFFSET[self.action]]
-        self.actor_size = self._read["sizes"][np.arange(len(players)), self._read["actor"][:, 0].astype(np.int64)][
-            self.row
-        ]
 
     def _powers(self) -> Numbers:
         """What becomes of the Powers (rules 5); returns one's own afterwards."""

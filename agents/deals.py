@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Decisions, Policy, decision_noise
+from agents.policy import Decisions, Policy, ask, decision_noise
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.opponents import check_legal
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 from uno_flex_env.vector import aligned, make_batch
 
@@ -123,7 +121,7 @@ class _Tables:
         for number, policy in enumerate(self.policies):
             mine = np.flatnonzero(deciders == number)
             if mine.size:
-                self.actions[rows[mine]] = self._ask(policy, rows[mine], noise[mine])
+                self.actions[rows[mine]] = ask(policy, self._seen(rows[mine], noise[mine]), games[mine])
         self.counts[rows, movers] += 1
         self.batch.step()
         finished = rows[self.movers[rows] < 0]
@@ -131,16 +129,9 @@ class _Tables:
             self._note(finished)
             self._refill(finished)
 
-    def _ask(self, policy: Policy, rows: npt.NDArray[np.intp], noise: npt.NDArray[np.uint64]) -> npt.NDArray[Any]:
-        wanted = policy.history
-        history = self.histories[rows][:, -wanted:] if wanted else None
-        seen = Decisions(self.observations[rows], self.masks[rows], noise, history)
-        actions = np.asarray(policy.act(seen))
-        if actions.shape != rows.shape or not np.issubdtype(actions.dtype, np.integer):
-            got = f"{actions.dtype} of shape {actions.shape}"
-            raise ValueError(f"policy {policy.name} must answer with {rows.size} whole numbers, got {got}")
-        check_legal(actions, seen.action_mask, self.games[rows], f", policy {policy.name}")
-        return actions
+    def _seen(self, rows: npt.NDArray[np.intp], noise: npt.NDArray[np.uint64]) -> Decisions:
+        history = self.histories[rows] if self.histories.size else None
+        return Decisions(self.observations[rows], self.masks[rows], noise, history)
 
     def _note(self, rows: npt.NDArray[np.intp]) -> None:
         """Write down what came of these games."""

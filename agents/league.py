@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.policy import Noise, Policy, make_policy
+from uno_flex_env.rules import MAX_PLAYERS
 
 LEARNER = -1
 """In a table of who sits where: the seat learns."""
@@ -59,6 +60,9 @@ class League:
     def __init__(self, config: LeagueConfig, seed: int) -> None:
         self.config = config
         self.policies: list[Policy] = [make_policy(name) for name in config.opponents]
+        names = [policy.name for policy in self.policies]
+        if len(set(names)) < len(names):
+            raise ValueError(f"league.opponents must be different policies, got {', '.join(names)}")
         self.wins, self.games = [0.0] * len(self.policies), [0.0] * len(self.policies)
         self.history = max((policy.history for policy in self.policies), default=0)
         self.taken = 0  # snapshots in all
@@ -88,14 +92,13 @@ class League:
 
         These steer the choice of opponents and are no measurement: they come from other deals for each.
         """
-        rates = [(1 + wins) / (2 + games) for wins, games in zip(self.wins, self.games, strict=True)]
-        return {policy.name: rate for policy, rate in zip(self.policies, rates, strict=True)}
+        return {policy.name: rate for policy, rate in zip(self.policies, self._rates(), strict=True)}
 
     # ---- Seats ----
 
     def seat_everyone(self, num_players: npt.NDArray[np.int64]) -> Table:
         """Who sits where in N new games, (N, 8): `LEARNER`, or the number of a member."""
-        table: Table = np.full((len(num_players), 8), LEARNER, np.int16)
+        table: Table = np.full((len(num_players), MAX_PLAYERS), LEARNER, np.int16)
         self.seat_again(table, np.ones(len(num_players), np.bool_), num_players)
         return table
 

@@ -204,7 +204,7 @@ def play_match(
         games: rounded up to whole deals.
         seed: deal d has the same cards and keys in each match with this seed, whoever plays.
         rules: as in `VecEnv`.
-        stop: when to end early. The intervals at 256 deals (or fewer) and each doubling hold at once: the last look
+        stop: when to end early. The intervals at 256 to 511 deals and each doubling hold at once: the last look
             has half of the 5 %, the one before it a quarter and so on (repeated confidence intervals: Jennison and
             Turnbull, J. R. Statist. Soc. B 51, 1989; the error is split over the looks by the union bound).
         workers: processes that share the deals, or a `worker_pool` that several matches share. Policies are pickled.
@@ -221,7 +221,7 @@ def play_match(
     check_whole("games", games, 1, 1 << 30)
     looks = _looks(-(-games // deals.seatings), stop is not None)
     parts, dealt = list[Played](), 0
-    with _playing(deals, given, policies, workers) as play, _counting(progress, looks[-1][0] * deals.seatings) as bar:
+    with _playing(deals, policies, workers) as play, _counting(progress, looks[-1][0] * deals.seatings) as bar:
         for size, confidence in looks:
             for part in play(_chunks(range(dealt, size), deals)):
                 parts.append(part)
@@ -314,15 +314,11 @@ Play = Callable[[Iterable[range]], Iterator[Played]]
 
 
 @contextmanager
-def _playing(
-    deals: Deals, given: Sequence[str | Policy], policies: Sequence[Policy], workers: int | Executor
-) -> Iterator[Play]:
+def _playing(deals: Deals, policies: Sequence[Policy], workers: int | Executor) -> Iterator[Play]:
     """A function that plays chunks of deals, here or in processes of their own."""
+    play = partial(play_deals, deals, policies)
     with nullcontext(workers) if isinstance(workers, Executor) else worker_pool(workers) as pool:
-        if isinstance(pool, Executor):
-            yield partial(pool.map, partial(_play_elsewhere, deals, given))
-        else:
-            yield partial(map, partial(play_deals, deals, policies))
+        yield partial(pool.map, play) if isinstance(pool, Executor) else partial(map, play)
 
 
 def _one_thread() -> None:
@@ -330,10 +326,6 @@ def _one_thread() -> None:
     os.environ["OMP_NUM_THREADS"] = "1"  # for a torch that is imported from here on
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
-
-
-def _play_elsewhere(deals: Deals, given: Sequence[str | Policy], which: range) -> Played:
-    return play_deals(deals, _made(given), which)
 
 
 def games_table(results: Sequence[MatchResult]) -> pa.Table:

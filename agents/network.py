@@ -21,7 +21,8 @@ class NetworkConfig:
     """What a network is made of."""
 
     kind: Kind = "mlp"
-    """mlp: layers of ReLUs; residual: blocks around a wider trunk; history: an mlp that also attends to past events."""
+    """mlp: layers of ReLUs; residual: blocks of two layers, each added to what it reads; history: an mlp that attends
+    to past events, too."""
     width: int = 256
     """Of every hidden layer."""
     layers: int = 2

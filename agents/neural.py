@@ -39,7 +39,8 @@ class NetworkPolicy:
             if seen.history is None or seen.history.shape[1] < self.history:
                 raise ValueError(f"{self.name} reads the last {self.history} events: history is missing or too short")
             history = torch.from_numpy(np.ascontiguousarray(seen.history[:, -self.history :]))
-        logits, _ = self.network(torch.from_numpy(seen.observation), history)
+        with torch.autocast("cpu", enabled=False):  # a learner's precision is its own
+            logits, _ = self.network(torch.from_numpy(seen.observation), history)
         return masked_log_softmax(logits, torch.from_numpy(seen.action_mask) != 0)[1]
 
     def act(self, seen: Decisions) -> Actions:

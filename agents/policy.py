@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uno_flex_env import _core
-from uno_flex_env.opponents import Observations
+from uno_flex_env.opponents import Observations, check_legal
 from uno_flex_env.vector import BOTS, bot_number
 
 Actions = npt.NDArray[np.int64]
@@ -112,6 +112,31 @@ def _own_policy(spec: str, module: str, name: str) -> Policy:
     return policy
 
 
+def ask(policy: Policy, seen: Decisions, games: npt.NDArray[np.intp]) -> Actions:
+    """A policy's actions, (B,), checked; it gets as many events as it wants to see. Row i belongs to `games[i]`.
+
+    Raises:
+        IllegalActionError: an action is not legal; the message names the policy and the game.
+        ValueError: the answer is no (B,) whole numbers, or the policy wants more events than there are.
+    """
+    history = _last_events(policy, seen.history)
+    given = Decisions(seen.observation, seen.action_mask.copy(), seen.noise, history)  # the mask is still needed
+    actions = np.asarray(policy.act(given))
+    if actions.shape != games.shape or not np.issubdtype(actions.dtype, np.integer):
+        got = f"{actions.dtype} of shape {actions.shape}"
+        raise ValueError(f"policy {policy.name} must answer with {games.size} whole numbers, got {got}")
+    check_legal(actions, seen.action_mask, games, f", policy {policy.name}")
+    return actions
+
+
+def _last_events(policy: Policy, history: npt.NDArray[np.int16] | None) -> npt.NDArray[np.int16] | None:
+    if not policy.history:
+        return None
+    if history is None or history.shape[1] < policy.history:
+        raise ValueError(f"{policy.name} wants a history of at least {policy.history} events: set the option")
+    return history[:, -policy.history :]
+
+
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -154,10 +179,5 @@ class AsOpponent:
         rows = np.arange(len(batch["observation"]))
         noise = decision_noise(self.seed, self._calls, 0, rows)
         self._calls += 1
-        history = batch.get("history")
-        if self.policy.history:
-            if history is None or history.shape[1] < self.policy.history:
-                wanted = f"a history of at least {self.policy.history} events"
-                raise ValueError(f"{self.policy.name} wants {wanted}: set the environment's option")
-            history = history[:, -self.policy.history :]
+        history = _last_events(self.policy, batch.get("history"))
         return self.policy.act(Decisions(batch["observation"], batch["action_mask"], noise, history))

@@ -171,7 +171,7 @@ METRICS = ("policy_loss", "value_loss", "entropy", "kl", "clip_fraction", "magne
 
 
 def _named(values: list[Tensor]) -> dict[str, float]:
-    return {name: value.item() for name, value in zip(METRICS, values, strict=False)}
+    return {name: value.item() for name, value in zip(METRICS, values, strict=True)}
 
 
 def _between(start: float, end: float, progress: float) -> float:
@@ -179,12 +179,12 @@ def _between(start: float, end: float, progress: float) -> float:
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """CUDA, Apple's MPS or the CPU, the first that is there; or the one that is named."""
-    if name != "auto":
-        return torch.device(name)
-    if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    """CUDA, Apple's MPS or the CPU, the first that is there; or the one that is named. ValueError if there is none."""
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    found = [kind for kind, available in there.items() if available]
+    if name not in ("auto", *found):
+        raise ValueError(f"device must be auto or one that is there, {', '.join(found)}, got {name!r}")
+    return torch.device(found[0] if name == "auto" else name)
 
 
 def resolve(precision: Precision, device: torch.device) -> torch.dtype:
@@ -192,8 +192,9 @@ def resolve(precision: Precision, device: torch.device) -> torch.dtype:
     if precision != "auto":
         return torch.float32 if precision == "float32" else torch.bfloat16
     if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float32
+        able = torch.cuda.is_bf16_supported(including_emulation=False)
+        return torch.bfloat16 if able else torch.float32
     # Processors without such instructions emulate bfloat16, which is slower than float32.
-    able: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    fast = device.type == "cpu" and (able.get("avx512_bf16") or able.get("amx_bf16"))
+    has: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
+    fast = device.type == "cpu" and (has.get("avx512_bf16") or has.get("amx_bf16"))
     return torch.bfloat16 if fast else torch.float32

@@ -19,11 +19,10 @@ from torch import Tensor
 
 from agents.league import League
 from agents.network import ActorCritic, masked_log_softmax, sample
-from agents.policy import Decisions
+from agents.policy import Decisions, ask
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.opponents import check_legal
 from uno_flex_env.options import check_episode
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 from uno_flex_env.vector import NUM_HIDDEN_FEATURES
@@ -158,8 +157,6 @@ class Rollout:
     def __init__(self, config: GameConfig, network: ActorCritic, league: League, seed: int, threads: int = 1) -> None:
         self.config, self.league = config, league
         self.events, kept = network.config.events, max(network.config.events, league.history)
-        if network.config.events and config.max_decisions is not None:
-            raise ValueError("network.kind 'history' can't estimate games cut by game.max_decisions: leave one out")
         counts = config.players
         sizes = [config.games // len(counts) + (i < config.games % len(counts)) for i in range(len(counts))]
         self.envs = [
@@ -309,8 +306,7 @@ class Rollout:
         seen = Decisions(self.observation[t], self.mask[t], noise, self.history[t] if self.history.size else None)
         for number, policy in self.league.seated(seated):
             rows = np.flatnonzero(seated == number)
-            self.action[t, rows] = policy.act(seen[rows])
-            check_legal(self.action[t, rows], seen.action_mask[rows], rows, f", policy {policy.name}")
+            self.action[t, rows] = ask(policy, seen[rows], rows)
 
     def _step(self, network: ActorCritic, device: torch.device, t: int) -> None:
         self._look(t + 1)

@@ -7,18 +7,15 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import torch
 import tyro
 
-from agents.checkpoint import POLICY
 from agents.files import write_whole
 from agents.league import LeagueConfig
-from agents.match import Rate, cores, duel, progress_bar, worker_pool
+from agents.match import LONGEST_GAME, Rate, cores, duel, progress_bar, worker_pool
 from agents.policy import make_policy
-from experiments.monitor import Monitor
 from experiments.output import say
 from experiments.train import Config as TrainConfig
-from experiments.train import Trainer, begin
+from experiments.train import begin, learn
 from uno_flex_env.options import check_whole
 
 HELP = """\
@@ -29,7 +26,8 @@ of how much the policy can be exploited.
   python -m experiments best_response runs/two_players:greedy --train.decisions 100_000_000 --train.network.width 512
   python -m experiments best_response runs/four_players --train.game.players 4 --train.start runs/four_players
 
-The learner of each seed is in runs/best_response-SEED, the result in result.json beside the best one.
+The learner of each seed is in runs/best_response-SEED (or with -2 and so on behind it), where its charts show what it
+wins against the frozen policy; the result is in result.json beside the best one.
 """
 
 
@@ -46,7 +44,7 @@ class Config:
     games: int = 50_000
     """Of the best one for each number of players, on deals that the choice has not seen."""
     train: TrainConfig = field(default_factory=lambda: TrainConfig(name="best_response"))
-    """How a learner learns: as in `train`. Its league is the frozen policy."""
+    """How a learner learns: as in `train`. Its league and its yardstick are the frozen policy."""
 
     def __post_init__(self) -> None:
         for name in ("seeds", "selection_games", "games"):
@@ -55,13 +53,13 @@ class Config:
             raise ValueError(f"train.learner must be ppo here, got {self.train.learner!r}")
         if self.train.league != LeagueConfig():
             raise ValueError(f"train.league is the frozen policy alone, got {self.train.league}")
-        make_policy(self.policy)
 
     def learner(self, number: int) -> TrainConfig:
         """The run of one of the seeds."""
         seed = self.train.seed + number
         league = LeagueConfig(fraction=1.0, opponents=(self.policy,))
-        return replace(self.train, name=f"{self.train.name}-{seed}", seed=seed, league=league)
+        name = f"{self.train.name}-{seed}"
+        return replace(self.train, name=name, seed=seed, league=league, yardsticks=(self.policy,))
 
 
 @dataclass(frozen=True)
@@ -99,19 +97,21 @@ def best_response(config: Config) -> Response:
     """Train a learner for each seed, choose the best on some deals, and measure it on others.
 
     Raises:
-        FloatingPointError: the runs of all seeds have diverged.
+        ValueError: there is no such policy, or the runs of all seeds have diverged.
     """
     threads = config.train.threads or cores()
-    torch.set_num_threads(threads)
-    folders = [folder for number in range(config.seeds) if (folder := learn(config.learner(number), threads))]
+    make_policy(config.policy)
+    runs = [(settings, begin(settings)) for settings in map(config.learner, range(config.seeds))]
+    folders = [folder for settings, folder in runs if learn(settings, folder)]
     if not folders:
-        raise FloatingPointError(f"all {config.seeds} runs have diverged")
+        raise ValueError(f"all {config.seeds} runs have diverged")
     players = config.train.game.players
     total = len(players) * (len(folders) * config.selection_games + config.games)
     # The deals of training have the seed of the run.
     chosen_on, held_out = config.train.seed + 2**32, config.train.seed + 2**33
     with worker_pool(threads) as workers, progress_bar(total) as bar:
-        options = {"workers": workers, "progress": bar}
+        longest = config.train.game.max_decisions or LONGEST_GAME
+        options = {"workers": workers, "progress": bar, "longest": longest}
         tried = {folder: rates(config, folder, config.selection_games, chosen_on, options) for folder in folders}
         selection = {folder: mean_gain(found) for folder, found in tried.items()}
         best = max(selection, key=selection.__getitem__)
@@ -124,22 +124,6 @@ def best_response(config: Config) -> Response:
     about |= {"rates": {count: asdict(rate) for count, rate in response.rates.items()}}
     write_whole(best / "result.json", json.dumps(about, indent=2).encode() + b"\n")
     return response
-
-
-def learn(config: TrainConfig, threads: int) -> Path | None:
-    """Train against the league alone; the folder of the run, or None if it has diverged."""
-    folder = begin(config)
-    trainer = Trainer(config, folder, threads)
-    with Monitor(folder, config.decisions, 0, 0) as monitor:
-        try:
-            while not trainer.over:
-                metrics = trainer.step()
-                monitor.update(trainer.decisions, trainer.ppo.updates, metrics, trainer.league.win_rates())
-        except FloatingPointError as error:
-            say(f"{folder}: the run has diverged: {error}")
-            return None
-    trainer.save_policy(folder / POLICY)
-    return folder
 
 
 def rates(config: Config, folder: Path, games: int, seed: int, options: dict[str, Any]) -> dict[int, Rate]:

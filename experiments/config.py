@@ -37,8 +37,6 @@ def _checked(name: str, value: Any, wanted: Any) -> Any:
     """A value of TOML as one of the dataclass: whole numbers are floats too, and lists are tuples."""
     if value is None and wanted is type(None):  # from JSON
         return None
-    while hasattr(wanted, "__metadata__"):  # Annotated
-        wanted = wanted.__origin__
     if is_dataclass(wanted) and isinstance(value, Mapping):
         assert isinstance(wanted, type)
         return from_table(wanted, value, f"{name}.")

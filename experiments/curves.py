@@ -72,6 +72,9 @@ def main(config: Config) -> int:
     """The command."""
     if not config.sources:
         raise ValueError("name the folders of runs, or a CSV file that this command has written")
+    names = [source.name for source in config.sources]
+    if len(set(names)) < len(names):
+        raise ValueError(f"runs are told apart by the names of their folders, got {', '.join(names)}")
     points = [point for source in config.sources for point in read(source)]
     write_whole(config.out, learning_curves(curves(points)))
     write_whole(config.out.with_suffix(".csv"), table(points).encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from io import BytesIO
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def learning_curves(curves: Sequence[Curve]) -> bytes:
     for place, players in enumerate(tables):
         axes = figure.add_subplot(1, len(tables), place + 1)
         shown = [curve for curve in curves if curve.players == players]
-        for curve, (color, style) in zip(shown, LINES, strict=False):
+        for curve, (color, style) in zip(shown, cycle(LINES), strict=False):
             wins = 100 * curve.wins
             label = f"{curve.name} against {curve.yardstick}" if several else f"against {curve.yardstick}"
             axes.plot(curve.decisions / 1e6, wins.mean(axis=0), style, color=color, label=label)

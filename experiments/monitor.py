@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from math import hypot, sqrt
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Self
 
 from torch.utils.tensorboard import SummaryWriter
@@ -44,17 +46,18 @@ class Monitor:
     Args:
         folder: of the run.
         total: decisions of the whole run.
-        decisions, updates: where it begins; what is on file of later ones, from before a kill, is dropped.
+        decisions: where it begins; what is on file of later ones, from before a kill, is dropped.
     """
 
-    def __init__(self, folder: Path, total: int, decisions: int, updates: int) -> None:
+    def __init__(self, folder: Path, total: int, decisions: int) -> None:
         self._file = folder / METRICS
         lines = self._file.read_text().splitlines() if self._file.exists() else []
         self._lines = [line for line in lines if json.loads(line)["decisions"] <= decisions]
         self.strengths = [entry for entry in map(json.loads, self._lines) if "strength" in entry]
         self._recent: list[Mapping[str, float]] = []
         self._said = ""
-        self._writer = SummaryWriter(str(folder), purge_step=decisions + 1 if updates else None)
+        resumed = any(folder.glob("events.*"))
+        self._writer = SummaryWriter(str(folder), purge_step=decisions + 1 if resumed else None)
         # Where nobody watches, a line now and then is enough.
         interval = 0.1 if sys.stderr.isatty() else 10.0
         self._bar = tqdm(total=total, initial=decisions, unit=" decisions", unit_scale=True, mininterval=interval)
@@ -128,22 +131,18 @@ def diverging(recent: Sequence[Mapping[str, float]]) -> str:
 
 
 def stalled(strengths: Sequence[Mapping[str, Any]]) -> str:
-    """Whether strength has stood still: the last half of at least eight measurements is nowhere above the first half.
+    """Whether strength has stood still: over at least eight measurements, the mean of the second half is not above that
+    of the first by more than luck can explain.
 
-    All measurements of a run play the same deals, so they may be compared by their means.
+    All measurements of a run play the same deals, so what luck can explain is rather less than their intervals say.
     """
     if len(strengths) < 8:
         return ""
     half = len(strengths) // 2
-    wins = [[rate[2] for rate in entry["strength"]] for entry in strengths]
-    better = [
-        max(later) > max(before) for before, later in zip(_columns(wins[:half]), _columns(wins[half:]), strict=True)
-    ]
-    if any(better):
+    wins = [fmean(rate[2] for rate in entry["strength"]) for entry in strengths]
+    # Standard error of one measurement, from its intervals: several yardsticks are independent.
+    rates = strengths[-1]["strength"]
+    error = hypot(*((rate[4] - rate[3]) / 2 / 1.96 for rate in rates)) / len(rates)
+    if fmean(wins[half:]) - fmean(wins[:half]) > error * sqrt(2 / half):
         return ""
-    idle = strengths[-1]["decisions"] - strengths[half - 1]["decisions"]
-    return f"no progress for {idle:,} decisions: the run is stalled"
-
-
-def _columns(rows: Sequence[Sequence[float]]) -> list[tuple[float, ...]]:
-    return list(zip(*rows, strict=True))
+    return "the run is stalled: the second half of the measurements is no better than the first"

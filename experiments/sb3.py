@@ -58,7 +58,7 @@ def main(config: Config) -> int:
     torch.set_num_threads(threads)
     run = Run(config, folder, threads)
     say(f"{folder}: sb3-contrib's MaskablePPO, {run.model.device.type}, {threads} threads, float32")
-    with Monitor(folder, config.decisions, 0, 0) as monitor:
+    with Monitor(folder, config.decisions, 0) as monitor:
         try:
             # Never let it dump its log: what it notes of an update is kept until `Supervision` reads it.
             run.model.learn(config.decisions, callback=Supervision(run, monitor), log_interval=sys.maxsize)

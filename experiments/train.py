@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import platform
 import subprocess
@@ -20,7 +21,7 @@ from agents import checkpoint
 from agents.behavior import behavior
 from agents.files import new_folder, write_whole
 from agents.league import League, LeagueConfig
-from agents.match import Rate, cores, duel, progress_bar, worker_pool
+from agents.match import LONGEST_GAME, Rate, cores, duel, progress_bar, worker_pool
 from agents.network import ActorCritic, NetworkConfig
 from agents.neural import NetworkPolicy, load_policy
 from agents.policy import make_policy
@@ -29,6 +30,7 @@ from agents.rollout import Experience, GameConfig, Rollout
 from experiments.config import from_table
 from experiments.monitor import Monitor
 from experiments.output import say
+from uno_flex_env.options import check_whole
 from uno_flex_env.vector import BOTS
 
 HELP = """\
@@ -39,7 +41,8 @@ Train an agent by self-play (PPO). All seats of thousands of games learn at once
   tensorboard --logdir runs
   python -m experiments resume runs/quick        after a kill, exactly where it was
 
-Results in runs/NAME: policy.safetensors (for `evaluate runs/NAME ...`), config.json, metrics.jsonl, TensorBoard events.
+Results in runs/NAME: policy.safetensors, config.json, metrics.jsonl, TensorBoard events. `evaluate runs/NAME ...` plays
+the network's actions with their probabilities, `runs/NAME:greedy` its likeliest ones, as charts and final table do.
 """
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -58,7 +61,7 @@ class Config:
     """Of weights, deals and choices. On one machine with as many threads, the same seed gives the same run."""
     learner: Literal["ppo", "sb3"] = "ppo"
     """ppo: this project's own, agents/ppo.py; sb3: sb3-contrib's MaskablePPO, to compare with, experiments/sb3.py. It
-    refuses settings that it has nothing for, and its runs can't be resumed."""
+    refuses settings that it has nothing for, and its runs have no checkpoints and can't be resumed."""
     decisions: int = 25_000_000
     """To learn from, in all."""
     game: GameConfig = field(default_factory=GameConfig)
@@ -95,6 +98,10 @@ class Config:
             raise ValueError("threads and checkpoint_seconds must be at least 0")
         if not self.name or Path(self.name).name != self.name:
             raise ValueError(f"name must be that of a folder, got {self.name!r}")
+        check_whole("seed", self.seed, 0, (1 << 63) - 1)
+        choose_device(self.device)
+        if self.network.events and self.game.max_decisions is not None:
+            raise ValueError('network.kind "history" can\'t estimate games cut by game.max_decisions: leave one out')
         if not self.yardsticks:
             raise ValueError("yardsticks must name at least one policy")
         for name in (*self.yardsticks, *self.league.opponents):
@@ -110,13 +117,17 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             network = ActorCritic(config.network)
-        if config.start:
-            network.load_state_dict(_start(config))
         self.league = League(config.league, config.seed)
         self.ppo = PPO(config.ppo, network, self.device, config.seed)
         self.rollout = Rollout(config.game, network, self.league, config.seed, threads)
         self.decisions = 0
         self.seconds = {"collecting": 0.0, "learning": 0.0, "measuring": 0.0}
+
+    def begin_with(self, weights: Mapping[str, torch.Tensor]) -> None:
+        """Use these first weights instead of random ones."""
+        self.ppo.network.load_state_dict(weights)
+        if self.ppo.magnet is not None:
+            self.ppo.magnet.load_state_dict(weights)
 
     @property
     def over(self) -> bool:
@@ -189,14 +200,24 @@ class Trainer:
             "decisions": self.decisions,
             "updates": self.ppo.updates,
             "league": self.league.state(),
+            "opponents": opponents(self.config),
             "seconds": self.seconds,
         }
         self.save_policy(self.folder / checkpoint.POLICY)
         checkpoint.save(self.folder / CHECKPOINT, FORMAT, tensors, about)
 
     def restore(self) -> None:
-        """Go on where `save` was called last."""
+        """Go on where `save` was called last.
+
+        Raises:
+            ValueError: the checkpoint was made with other settings or other opponents, which the message names.
+        """
         tensors, about = checkpoint.load(self.folder / CHECKPOINT, FORMAT)
+        for name, value in plain(self.config).items():
+            if about["config"].get(name) != json.loads(json.dumps(value)):
+                raise ValueError(f"{self.folder}: {name} is not what it was: {about['config'].get(name)}, now {value}")
+        if about["opponents"] != opponents(self.config):
+            raise ValueError(f"{self.folder}: the networks of its opponents {list(about['opponents'])} have changed")
 
         def part(name: str) -> dict[str, torch.Tensor]:
             prefix = name + "."
@@ -218,7 +239,14 @@ class Trainer:
         self.rollout.restore(part("rollout"))
 
 
-def _start(config: Config) -> Mapping[str, torch.Tensor]:
+def opponents(config: Config) -> dict[str, str]:
+    """The opponents that are networks, each with the SHA-256 of its file: a run resumes with the same ones only."""
+    files = {name: checkpoint.find_policy(name.partition(":")[0]) for name in config.league.opponents}
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file}
+
+
+def first_weights(config: Config) -> Mapping[str, torch.Tensor]:
+    """Those of the policy that `start` names; ValueError if its network is another than the run's."""
     path = checkpoint.find_policy(config.start)
     if path is None:
         raise ValueError(f"start: there is no network {config.start!r}")
@@ -239,6 +267,8 @@ def main(config: Config) -> int:
 
 def begin(config: Config) -> Path:
     """The folder of a new run, with its settings."""
+    if config.start:
+        first_weights(config)  # before there is a folder
     folder = new_folder(config.runs, config.name)
     write_whole(folder / "config.json", json.dumps(plain(config) | {"made_by": made_by()}, indent=2).encode() + b"\n")
     return folder
@@ -246,22 +276,31 @@ def begin(config: Config) -> Path:
 
 def run(config: Config, folder: Path, *, resume: bool = False) -> int:
     """Train to the end, then measure."""
+    if not learn(config, folder, resume=resume):
+        return 1
+    say(final_table(config, folder, config.threads or cores()))
+    return 0
+
+
+def learn(config: Config, folder: Path, *, resume: bool = False) -> bool:
+    """Train to the end, in a folder that `begin` has made; False if the run has diverged."""
     threads = config.threads or cores()
     torch.set_num_threads(threads)
     trainer = Trainer(config, folder, threads)
     if resume:
         trainer.restore()
     else:
+        if config.start:
+            trainer.begin_with(first_weights(config))
         trainer.save()
     say(f"{folder}: {trainer.device.type}, {threads} threads, {str(trainer.ppo.precision).removeprefix('torch.')}")
-    with Monitor(folder, config.decisions, trainer.decisions, trainer.ppo.updates) as monitor:
+    with Monitor(folder, config.decisions, trainer.decisions) as monitor:
         try:
             _train(config, trainer, monitor)
         except FloatingPointError as error:
             say(f"the run has diverged: {error}; {folder / CHECKPOINT} holds the last good state")
-            return 1
-    say(final_table(config, folder, threads))
-    return 0
+            return False
+    return True
 
 
 def _train(config: Config, trainer: Trainer, monitor: Monitor) -> None:
@@ -292,6 +331,7 @@ def measure(config: Config, policy: NetworkPolicy) -> dict[tuple[str, int], Rate
             games=config.evaluation_games,
             seed=config.seed + 1,
             rules=config.game.rules,
+            longest=config.game.max_decisions or LONGEST_GAME,
         ).rate(policy.name)
         for players in config.game.players
         for yardstick in config.yardsticks
@@ -304,7 +344,12 @@ def final_table(config: Config, folder: Path, threads: int) -> str:
     cells = [(other, n) for n in config.game.players for other in dict.fromkeys((*BOTS, *config.yardsticks))]
     lines = [f"{name}, {config.final_games:,} games a line", ""]
     lines.append(f"{'against':16} players  {'wins, 95 % interval':>21}  fair share")
-    options = {"games": config.final_games, "seed": config.seed + 2, "rules": config.game.rules}
+    options = {
+        "games": config.final_games,
+        "seed": config.seed + 2,
+        "rules": config.game.rules,
+        "longest": config.game.max_decisions or LONGEST_GAME,
+    }
     with (
         nullcontext(1) if threads == 1 else worker_pool(threads) as workers,
         progress_bar(config.final_games * len(cells)) as bar,

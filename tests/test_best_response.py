@@ -24,6 +24,8 @@ def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_i
         decisions=20_000,
         game=GameConfig(games=64, steps=16),
         network=NetworkConfig(width=16),
+        evaluations=1,
+        evaluation_games=100,
         device="cpu",
         threads=1,
     )
@@ -49,4 +51,4 @@ def test_settings_that_a_best_response_has_no_use_for_are_refused():
     with pytest.raises(ValueError, match="seeds must be a whole number from 1"):
         Config("flex_any", seeds=0)
     with pytest.raises(ValueError, match="no such policy: 'nobody'"):
-        Config("nobody")
+        best_response(Config("nobody"))

@@ -362,9 +362,3 @@ def test_games_that_cannot_be_played_are_refused(settings, message):
     """By the setting's name. Seen red without the check of each."""
     with pytest.raises(ValueError, match=re.escape(message)):
         GameConfig(**settings)
-
-
-def test_a_network_with_a_memory_cannot_play_games_that_are_cut():
-    """Their last histories are not known; that is said at once. Seen red without the check."""
-    with pytest.raises(ValueError, match=r"network\.kind 'history' can't estimate games cut by game\.max_decisions"):
-        make_rollout(make_network(KINDS[2]), max_decisions=50)

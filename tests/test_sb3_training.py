@@ -65,7 +65,7 @@ def small(folder: Path, **settings: Any) -> Config:
 def trained(config: Config) -> tuple[sb3.Run, Monitor]:
     """A run that has learned, and what was noted of it."""
     run = sb3.Run(config, begin(config), threads=1)
-    with Monitor(run.folder, config.decisions, 0, 0) as monitor:
+    with Monitor(run.folder, config.decisions, 0) as monitor:
         run.model.learn(config.decisions, callback=sb3.Supervision(run, monitor), log_interval=sys.maxsize)
     return run, monitor
 
@@ -246,7 +246,7 @@ def test_training_without_masks_is_refused(tmp_path):
     config = small(tmp_path)
     run = sb3.Run(config, begin(config), threads=1)
 
-    with Monitor(run.folder, config.decisions, 0, 0) as monitor, pytest.raises(IllegalActionError):
+    with Monitor(run.folder, config.decisions, 0) as monitor, pytest.raises(IllegalActionError):
         run.model.learn(config.decisions, callback=sb3.Supervision(run, monitor), use_masking=False)
 
 
@@ -286,7 +286,7 @@ def test_a_copy_does_not_go_on_learning(tmp_path):
     taken = run.policy()
     before = [weights.clone() for weights in taken.network.parameters()]
 
-    with Monitor(run.folder, config.decisions, 0, 0) as monitor:
+    with Monitor(run.folder, config.decisions, 0) as monitor:
         run.model.learn(config.decisions, callback=sb3.Supervision(run, monitor), log_interval=sys.maxsize)
 
     assert all(map(torch.equal, before, taken.network.parameters()))

@@ -18,8 +18,9 @@ from agents.policy import Decisions, decision_noise, make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments.best_response import Config as BestResponse
-from experiments.best_response import best_response, learn
+from experiments.best_response import best_response
 from experiments.train import Config as TrainConfig
+from experiments.train import begin, learn
 from tests.reference import Table
 from tests.rules.table import cards, deck_of
 from tests.solver import DRAW, ME, THEM, Game, Solution, belief_of, flex_any, memoryless, state_of, uniform, world_of
@@ -208,6 +209,9 @@ def learning(opponent: str, runs: Path, decisions: int) -> TrainConfig:
             entropy_end=0.001,
             precision="float32",
         ),
+        yardsticks=("flex_any",),
+        evaluations=1,
+        evaluation_games=100,
         device="cpu",
         threads=1,
     )
@@ -229,9 +233,9 @@ def test_ppo_learns_the_best_play_against_uniform_play(tmp_path: Path):
     exact = solved(TINY["uniform"], "uniform").value()
     config = replace(learning("uniform", tmp_path, 700_000), league=LeagueConfig(1.0, ("uniform",)))
 
-    folder = learn(config, threads=1)
+    folder = begin(config)
 
-    assert folder is not None
+    assert learn(config, folder)
     mean, error = reached(folder, "uniform")
     assert exact - 0.04 < mean < exact + 3 * error
 

@@ -357,7 +357,7 @@ def test_a_stalled_run_says_so():
 
 def test_a_warning_is_said_once_and_above_the_bar(tmp_path, capsys):
     """On standard error, where the progress is. Seen red when it is said at every update."""
-    with Monitor(tmp_path, 10_000, 0, 0) as monitor:
+    with Monitor(tmp_path, 10_000, 0) as monitor:
         for update in range(WINDOW + 5):
             monitor.update(10 * update, update, HEALTHY | {"kl": 0.5}, {})
 
