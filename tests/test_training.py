@@ -30,7 +30,7 @@ from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments import __main__ as command
 from experiments.monitor import METRICS, WINDOW, Monitor, diverging, stalled
-from experiments.train import CHECKPOINT, FORMAT, Config, Trainer, load_config
+from experiments.train import CHECKPOINT, FORMAT, Config, Trainer, begin, first_weights, load_config
 from tests.learning import KINDS, NAMES, one_thread
 from uno_flex_env import IllegalActionError, Rules
 
@@ -125,13 +125,33 @@ def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
     first = Trainer(replace(TINY, seed=5), tmp_path, 1)
     first.save_policy(tmp_path / POLICY)
 
-    second = Trainer(replace(TINY, start=str(tmp_path)), tmp_path, 1)
+    second = Trainer(TINY, tmp_path, 1)
+    second.begin_with(first_weights(replace(TINY, start=str(tmp_path))))
 
     assert same(weights(first), weights(second))
+    runs = tmp_path / "runs"
     with pytest.raises(ValueError, match=r"start: .* has the network .*width=16.*, the run .*width=32"):
-        Trainer(replace(TINY, start=str(tmp_path), network=NetworkConfig(width=32)), tmp_path, 1)
+        begin(replace(TINY, runs=runs, start=str(tmp_path), network=NetworkConfig(width=32)))
     with pytest.raises(ValueError, match="start: there is no network 'nowhere'"):
-        Trainer(replace(TINY, start="nowhere"), tmp_path, 1)
+        begin(replace(TINY, runs=runs, start="nowhere"))
+    assert not runs.exists()
+
+
+def test_a_checkpoint_of_other_settings_or_other_opponents_is_refused(tmp_path):
+    """By name, and not as a broken file or in silence. Seen red without each of the checks."""
+    opponent = tmp_path / "opponent"
+    opponent.mkdir()
+    Trainer(TINY, opponent, 1).save_policy(opponent / POLICY)
+    config = replace(TINY, league=LeagueConfig(0.5, (f"{opponent}:greedy",)))
+    Trainer(config, tmp_path, 1).save()
+
+    Trainer(config, tmp_path, 1).restore()
+    for other in (replace(config, seed=9), replace(config, network=NetworkConfig(width=32))):
+        with pytest.raises(ValueError, match=r"(seed|network) is not what it was"):
+            Trainer(other, tmp_path, 1).restore()
+    Trainer(replace(TINY, seed=9), opponent, 1).save_policy(opponent / POLICY)
+    with pytest.raises(ValueError, match=r"the networks of its opponents \['.*opponent:greedy'\] have changed"):
+        Trainer(config, tmp_path, 1).restore()
 
 
 def test_rollouts_shorter_than_a_round_of_the_table_are_joined(tmp_path):
@@ -335,24 +355,26 @@ def test_a_diverging_run_says_so(sign, message):
 
 
 def history(*wins: float, other: float = 0.5) -> list[dict[str, Any]]:
-    """Measurements against two yardsticks, 1,000 decisions apart."""
+    """Measurements against two yardsticks, each with an interval of 2 points."""
     return [
-        {"decisions": 1000 * i, "strength": [["a", 2, win, 0.0, 1.0], ["b", 2, other, 0.0, 1.0]]}
-        for i, win in enumerate(wins, start=1)
+        {"strength": [["a", 2, win, win - 0.02, win + 0.02], ["b", 2, other, other - 0.02, other + 0.02]]}
+        for win in wins
     ]
 
 
 def test_a_stalled_run_says_so():
-    """When the later half is nowhere above the first; not while it rises anywhere, or there is too little to tell.
+    """When the second half is no better than the first by more than luck explains (0.5 points here, of the mean of both
+    yardsticks); not while it rises anywhere, or there is too little to tell.
 
-    Seen red with one measurement too few, and when one yardstick is enough to stall."""
-    flat = history(0.5, 0.6, 0.61, 0.62, 0.6, 0.61, 0.62, 0.6)
-    rising_elsewhere = history(*[0.6] * 4) + history(*[0.6] * 8, other=0.7)[4:]
+    Seen red with one measurement too few, when one yardstick is enough to stall, and with the error of one
+    measurement in place of that of a half."""
+    flat = history(*[0.60, 0.62, 0.61, 0.60] * 2)
 
-    assert stalled(flat) == "no progress for 4,000 decisions: the run is stalled"
+    assert stalled(flat) == "the run is stalled: the second half of the measurements is no better than the first"
+    assert stalled(history(*[0.6] * 4, *[0.608] * 4)) == stalled(flat)
     assert stalled(flat[1:]) == ""
-    assert stalled(history(0.5, 0.6, 0.61, 0.62, 0.6, 0.61, 0.63, 0.6)) == ""
-    assert stalled(rising_elsewhere) == ""
+    assert stalled(history(*[0.6] * 4, *[0.612] * 4)) == ""
+    assert stalled(history(*[0.6] * 4) + history(*[0.6] * 4, other=0.512)) == ""
 
 
 def test_a_warning_is_said_once_and_above_the_bar(tmp_path, capsys):
