@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -41,9 +42,12 @@ def main(arguments: list[str]) -> int:
         print(wrong + usage(), file=sys.stderr)
         return 2
     name = arguments[0]
-    module: Any = importlib.import_module(f"experiments.{name}")
     try:
+        module: Any = importlib.import_module(f"experiments.{name}")
         status: int = module.main(parse(module, name, arguments[1:]))
+    except BrokenPipeError:  # whoever read the output has gone, as `head` does; let nothing more be written at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (OSError, ValueError) as error:
         print(f"python -m experiments {name}: {error}", file=sys.stderr)
         return 2
@@ -54,15 +58,21 @@ def main(arguments: list[str]) -> int:
 
 def parse(module: Any, name: str, arguments: list[str]) -> Any:
     """The settings of a command: defaults, then those of the file that --config names, then flags."""
-    default, rest = None, list(arguments)
-    if "--config" in rest:
-        at = rest.index("--config")
-        if at + 1 == len(rest):
+    default, rest = None, list[str]()
+    words = iter(arguments)
+    for word in words:
+        option, given, file = word.partition("=")
+        if option != "--config":
+            rest.append(word)
+            continue
+        if not (file := file if given else next(words, "")):
             raise ValueError("--config needs a file")
-        default = read(module.Config, Path(rest[at + 1]))
-        del rest[at : at + 2]
+        if default is not None:
+            raise ValueError(f"--config names one file, got another: {file}")
+        default = read(module.Config, Path(file))
     program = f"python -m experiments {name}"
-    return tyro.cli(module.Config, args=rest, default=default, prog=program, description=module.HELP)
+    about = f"{module.HELP}\n--config FILE reads settings from a TOML file, with the names below; flags go before it."
+    return tyro.cli(module.Config, args=rest, default=default, prog=program, description=about)
 
 
 if __name__ == "__main__":

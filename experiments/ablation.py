@@ -10,7 +10,7 @@ import tyro
 from agents.expert import RULES
 from agents.match import CONFIDENCE, Rate, cores, duel, progress_bar, worker_pool
 from experiments.output import say
-from uno_flex_env.options import check_whole
+from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules
 
 HELP = """\
@@ -42,6 +42,10 @@ class Config:
     """Processes; 0 for one a core. They don't change the results."""
 
     def __post_init__(self) -> None:
+        checked_seed(self.seed)
+        for what in (self.without, self.players):
+            if len(set(what)) < len(what):
+                raise ValueError(f"each rule and each number of players once, got {' '.join(map(str, what))}")
         for name in self.without:
             if name not in NAMES:
                 raise ValueError(f"the expert has no rule {name!r}; there are {', '.join(NAMES)}")

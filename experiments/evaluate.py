@@ -9,10 +9,11 @@ import tyro
 
 from agents.files import write_whole
 from agents.match import Stop, cores, progress_bar, worker_pool
+from agents.policy import make_policy
 from experiments.cross import check_policies, cross_table, pairings
 from experiments.output import say
 from experiments.tournament import parquet
-from uno_flex_env.options import check_whole
+from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules
 from uno_flex_env.vector import BOTS
 
@@ -49,12 +50,15 @@ class Config:
     """A Parquet file for every game, one a row."""
 
     def __post_init__(self) -> None:
-        check_policies(self.policies)
+        check_policies([make_policy(policy).name for policy in self.policies])
+        checked_seed(self.seed)
         self.rules.check(self.players)
         check_whole("games", self.games, 1, 1 << 30)
         check_whole("workers", self.workers, 0, 1024)
         if self.out is not None and self.out.suffix != ".parquet":
             raise ValueError(f"out must be a .parquet file, got {self.out}")
+        if self.out is not None and not self.out.parent.is_dir():
+            raise ValueError(f"out must lie in a folder that there is, got {self.out}")
         self.stop()
 
     def stop(self) -> Stop | None:

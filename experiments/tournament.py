@@ -15,11 +15,12 @@ import tyro
 import uno_flex_env
 from agents.files import new_folder, write_whole
 from agents.match import MatchResult, cores, games_table, progress_bar, worker_pool
+from agents.policy import make_policy
 from agents.ratings import Rating, ratings
 from experiments.cross import CrossTable, check_policies, cross_table, pairings
 from experiments.figures import heat_maps
 from experiments.output import say
-from uno_flex_env.options import check_whole
+from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules
 from uno_flex_env.vector import BOTS
 
@@ -54,14 +55,15 @@ class Config:
     """Processes; 0 for one a core. They don't change the results."""
 
     def __post_init__(self) -> None:
-        check_policies(self.policies)
+        check_policies([make_policy(policy).name for policy in self.policies])
+        checked_seed(self.seed)
         if not self.players or len(set(self.players)) < len(self.players):
             raise ValueError(f"players must be different numbers, at least one, got {self.players}")
         for num_players in self.players:
             self.rules.check(num_players)
         check_whole("games", self.games, 1, 1 << 30)
         check_whole("workers", self.workers, 0, 1024)
-        if not self.name or Path(self.name).name != self.name:
+        if self.name == ".." or not self.name or Path(self.name).name != self.name:
             raise ValueError(f"name must be that of a folder, got {self.name!r}")
 
 
@@ -72,8 +74,8 @@ def main(config: Config) -> int:
     if len(tables) > 1:
         rated["all"] = ratings([result for table in tables for result in table.results])
     text = "\n\n".join([*map(str, tables), ratings_table(rated)])
-    folder = write(config, tables, rated, text)
-    say(f"{text}\n\nresults: {folder}")
+    say(text)  # first: it is not lost where nothing can be written
+    say(f"\nresults: {write(config, tables, rated, text)}")
     return 0
 
 
