@@ -219,6 +219,29 @@ def test_bad_flags_are_refused(capsys, flags: list[str]):
     assert flags[0].lstrip("-") in capsys.readouterr().err
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("ablation say_uno --players 2 --games 40 --workers 1", "say_uno"),
+        (f"best_response --config {ROOT}/configs/best_response/smoke.toml --train.threads 1", "This is a lower bound"),
+        ("bench --repeats 1 --seconds 0.01 --games 64 --threads 1", "MaskablePPO, its defaults"),
+        (f"tournament --config {ROOT}/configs/tournament/smoke.toml --workers 1", "points above flex_any"),
+        (f"evaluate --config {ROOT}/configs/evaluate/smoke.toml --workers 1", "one against"),
+    ],
+    ids=lambda value: value.split()[0],
+)
+def test_every_other_command_runs(arguments: str, said, tmp_path, monkeypatch, capsys):
+    """In seconds, and tells its result; the rest have smoke runs in test_training, test_sb3_training, test_network and
+    test_curves. Seen red with a command that ends before it says anything."""
+    monkeypatch.chdir(tmp_path)
+
+    with one_thread():
+        assert command.main(arguments.split()) == 0
+
+    assert said in capsys.readouterr().out
+
+
 def test_a_run_that_is_interrupted_says_so_by_its_status(monkeypatch):
     """130, as shells do. Seen red without it."""
 
