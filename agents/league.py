@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,8 @@ class LeagueConfig:
     def __post_init__(self) -> None:
         if not 0.0 <= self.fraction <= 1.0:
             raise ValueError(f"league.fraction must lie in [0, 1], got {self.fraction}")
-        if self.snapshots < 0 or self.every < 1 or self.sharpness < 0:
-            raise ValueError("league.snapshots and .sharpness must be at least 0, league.every at least 1")
+        if self.snapshots < 0 or self.every < 1 or not 0.0 <= self.sharpness < inf:
+            raise ValueError("league.snapshots and .sharpness must be at least 0 and finite, league.every at least 1")
         if self.fraction > 0 and not self.opponents and not self.snapshots:
             raise ValueError("league.fraction is above 0, but there are neither league.opponents nor league.snapshots")
         if self.fraction == 0 and (self.opponents or self.snapshots):

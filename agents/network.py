@@ -15,6 +15,9 @@ from uno_flex_env.vector import NUM_HIDDEN_FEATURES
 
 Kind = Literal["mlp", "residual", "history"]
 
+MAX_HISTORY = 1024
+"""Events that an environment keeps at most."""
+
 
 @dataclass(frozen=True)
 class NetworkConfig:
@@ -38,6 +41,8 @@ class NetworkConfig:
         for name in ("width", "layers", "history"):
             if getattr(self, name) < 1:
                 raise ValueError(f"network.{name} must be at least 1, got {getattr(self, name)}")
+        if self.history > MAX_HISTORY:
+            raise ValueError(f"network.history must be at most {MAX_HISTORY}, got {self.history}")
 
     @property
     def events(self) -> int:
@@ -98,7 +103,7 @@ class Memory(nn.Module):
         self.action = nn.Embedding(NUM_ACTIONS + 1, self.SIZE)  # the first is "no event yet"
         self.seat = nn.Embedding(MAX_PLAYERS + 1, self.SIZE)
         self.drawn = nn.Embedding(16, self.SIZE)
-        self.age = nn.Embedding(1024, self.SIZE)
+        self.age = nn.Embedding(MAX_HISTORY, self.SIZE)
         self.ask = nn.Linear(width, self.SIZE)
         self.join = nn.Linear(self.SIZE, width)
         for table in (self.action, self.seat, self.drawn, self.age):

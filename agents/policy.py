@@ -105,10 +105,12 @@ def make_policy(spec: str) -> Policy:
 
 def _own_policy(spec: str, module: str, name: str) -> Policy:
     try:
-        kind = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+        policy: Policy = getattr(importlib.import_module(module), name)()
+        called, events, fine = policy.name, policy.history, callable(policy.act)
+    except (ImportError, AttributeError, SyntaxError, TypeError) as error:
         raise ValueError(f"no such policy: {spec!r}: {error}") from None
-    policy: Policy = kind()
+    if not isinstance(called, str) or not isinstance(events, int) or events < 0 or not fine:
+        raise ValueError(f"{spec!r} needs a name, a history of 0 or more events, and act, got {called!r}, {events!r}")
     return policy
 
 

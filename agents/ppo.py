@@ -11,6 +11,7 @@ import copy
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Literal
 
 import torch
@@ -64,9 +65,9 @@ class PPOConfig:
         for name in ("gamma", "gae_lambda"):
             check(name, 0.0 <= getattr(self, name) <= 1.0, "lie in [0, 1]")
         for name in ("learning_rate", "max_gradient"):
-            check(name, getattr(self, name) > 0.0, "be above 0")
+            check(name, 0.0 < getattr(self, name) < inf, "be above 0 and finite")
         for name in ("learning_rate_end", "entropy", "entropy_end", "value", "magnet"):
-            check(name, getattr(self, name) >= 0.0, "be at least 0")
+            check(name, 0.0 <= getattr(self, name) < inf, "be at least 0 and finite")
         for name in ("epochs", "minibatch", "magnet_every"):
             check(name, getattr(self, name) >= 1, "be at least 1")
         choices = ("auto", "float32", "bfloat16")

@@ -75,7 +75,11 @@ def main(config: Config) -> int:
     names = [source.name for source in config.sources]
     if len(set(names)) < len(names):
         raise ValueError(f"runs are told apart by the names of their folders, got {', '.join(names)}")
+    if config.out.suffix != ".png":
+        raise ValueError(f"out must be the name of a .png file, got {config.out}")
     points = [point for source in config.sources for point in read(source)]
+    if not points:
+        raise ValueError("nothing has been measured in these runs yet")
     write_whole(config.out, learning_curves(curves(points)))
     write_whole(config.out.with_suffix(".csv"), table(points).encode())
     runs = len({point.run for point in points})
@@ -87,6 +91,8 @@ def read(source: Path) -> list[Point]:
     """The measurements of a run, or of a table of several."""
     if source.is_file():
         rows = csv.DictReader(io.StringIO(source.read_text(encoding="utf-8")))
+        if list(rows.fieldnames or ()) != list(Point.__dataclass_fields__):
+            raise ValueError(f"{source} is no table that this command has written")
         return [
             Point(
                 row["run"],

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
@@ -94,9 +95,10 @@ class Config:
         for name in ("decisions", "evaluations", "evaluation_games", "final_games"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.threads < 0 or self.checkpoint_seconds < 0:
-            raise ValueError("threads and checkpoint_seconds must be at least 0")
-        if not self.name or Path(self.name).name != self.name:
+        check_whole("threads", self.threads, 0, 1024)
+        if not 0.0 <= self.checkpoint_seconds < inf:
+            raise ValueError(f"checkpoint_seconds must be at least 0 and finite, got {self.checkpoint_seconds}")
+        if not self.name or Path(self.name).name != self.name or self.name == "..":
             raise ValueError(f"name must be that of a folder, got {self.name!r}")
         check_whole("seed", self.seed, 0, (1 << 63) - 1)
         choose_device(self.device)
@@ -300,6 +302,9 @@ def learn(config: Config, folder: Path, *, resume: bool = False) -> bool:
         except FloatingPointError as error:
             say(f"the run has diverged: {error}; {folder / CHECKPOINT} holds the last good state")
             return False
+        except KeyboardInterrupt:
+            say(f"interrupted; python -m experiments resume {folder} goes on from its last checkpoint")
+            raise
     return True
 
 
@@ -366,6 +371,8 @@ def load_config(folder: Path) -> Config:
     if not path.is_file():
         raise ValueError(f"{folder} is not the folder of a run: there is no config.json in it")
     settings = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(settings, dict) or "made_by" not in settings:
+        raise ValueError(f"{folder / 'config.json'} is not that of a run")
     del settings["made_by"]
     config: Config = from_table(Config, settings)
     return config

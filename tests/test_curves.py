@@ -61,3 +61,17 @@ def test_what_cannot_be_drawn_is_refused(tmp_path, capsys, sources, why):
     assert status == 2
     assert why in capsys.readouterr().err
     assert not (tmp_path / "x.png").exists()
+
+
+def test_a_table_of_something_else_and_another_kind_of_picture_are_refused(tmp_path, capsys):
+    """Before anything is written. Seen red without the checks."""
+    run(tmp_path / "a", [0.25, 0.5])
+    (tmp_path / "b.csv").write_text("x,y\n1,2\n")
+
+    assert command.main(["curves", str(tmp_path / "a"), "--out", str(tmp_path / "x.csv")]) == 2
+    assert command.main(["curves", str(tmp_path / "b.csv"), "--out", str(tmp_path / "x.png")]) == 2
+
+    message = capsys.readouterr().err
+    assert "out must be the name of a .png file" in message
+    assert "b.csv is no table that this command has written" in message
+    assert not list(tmp_path.glob("x.*"))

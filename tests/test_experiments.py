@@ -73,7 +73,12 @@ def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
         ("[game]\nmax_decisions = 50\n[network]\nkind = 'history'", "can't estimate games cut by game.max_decisions"),
         ("seed = -1", "seed must be a whole number from 0"),
         ("device = 'gpu'", "device must be auto or one that is there, "),
-        ("threads = -1", "threads and checkpoint_seconds must be at least 0"),
+        ("threads = -1", "threads must be a whole number from 0 to 1024, got -1"),
+        ("checkpoint_seconds = nan", "checkpoint_seconds must be at least 0 and finite, got nan"),
+        ("name = '..'", "name must be that of a folder, got '..'"),
+        ("[ppo]\nlearning_rate = inf", "ppo.learning_rate must be above 0 and finite, got inf"),
+        ("[network]\nhistory = 2000", "network.history must be at most 1024, got 2000"),
+        ("[league]\nsharpness = nan", "league.snapshots and .sharpness must be at least 0 and finite"),
         ("decisions = ", "Invalid value"),
     ],
 )
