@@ -85,7 +85,7 @@ def learning_curves(curves: Sequence[Curve]) -> bytes:
         axes.set_title(f"{players} players, fair share {100 / players:.1f} %", fontsize=10)
         axes.set_xlabel("million decisions")
         axes.set_ylabel("wins, %" if place == 0 else "")
-        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        axes.legend(frameon=False, fontsize=9, loc="best")
         if not several:
             axes.secondary_xaxis("top", functions=_scale(shown[0])).set_xlabel("minutes", fontsize=9)
     file = BytesIO()
