@@ -106,7 +106,7 @@ class MatchResult:
 
     @property
     def given_up(self) -> int:
-        """Games cut off after `LONGEST_GAME` decisions; they count as won by nobody."""
+        """Games cut off after too many decisions (`longest` of `play_match`); they count as won by nobody."""
         return int((self.winners == GIVEN_UP).sum())
 
     @cached_property

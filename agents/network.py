@@ -10,13 +10,11 @@ from torch import Tensor, nn
 
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.options import MAX_HISTORY
 from uno_flex_env.rules import MAX_PLAYERS
 from uno_flex_env.vector import NUM_HIDDEN_FEATURES
 
 Kind = Literal["mlp", "residual", "history"]
-
-MAX_HISTORY = 1024
-"""Events that an environment keeps at most."""
 
 
 @dataclass(frozen=True)
@@ -189,8 +187,6 @@ def sample(probs: Tensor, uniform: Tensor) -> Tensor:
     action = torch.searchsorted(reached, uniform[:, None] * reached[:, -1:], right=True)
     # Where sums are not taken in order, as on a GPU, they can rise by rounding at an action of probability 0.
     possible = probs.gather(1, action) > 0
-    return (
-        action.squeeze(1)
-        if possible.all()
-        else torch.where(possible.squeeze(1), action.squeeze(1), probs.argmax(dim=1))
-    )
+    if not possible.all():
+        action = torch.where(possible, action, probs.argmax(dim=1, keepdim=True))
+    return action.squeeze(1)

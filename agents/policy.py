@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from uno_flex_env import _core
-from uno_flex_env.opponents import Observations, check_legal
+from uno_flex_env.learner import mixed
+from uno_flex_env.opponents import Observations, checked_answer
 from uno_flex_env.vector import BOTS, bot_number
 
 Actions = npt.NDArray[np.int64]
@@ -123,12 +124,7 @@ def ask(policy: Policy, seen: Decisions, games: npt.NDArray[np.intp]) -> Actions
     """
     history = _last_events(policy, seen.history)
     given = Decisions(seen.observation, seen.action_mask.copy(), seen.noise, history)  # the mask is still needed
-    actions = np.asarray(policy.act(given))
-    if actions.shape != games.shape or not np.issubdtype(actions.dtype, np.integer):
-        got = f"{actions.dtype} of shape {actions.shape}"
-        raise ValueError(f"policy {policy.name} must answer with {games.size} whole numbers, got {got}")
-    check_legal(actions, seen.action_mask, games, f", policy {policy.name}")
-    return actions
+    return checked_answer(policy.act(given), seen.action_mask, games, f"policy {policy.name}")
 
 
 def _last_events(policy: Policy, history: npt.NDArray[np.int16] | None) -> npt.NDArray[np.int16] | None:
@@ -140,13 +136,6 @@ def _last_events(policy: Policy, history: npt.NDArray[np.int16] | None) -> npt.N
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Numbers without anything in common, from neighbors (SplitMix64's finalizer, doi:10.1145/2714064.2660195)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 def uniforms(noise: Noise, stream: int = 0) -> npt.NDArray[np.float64]:

@@ -119,6 +119,7 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             network = ActorCritic(config.network)
+        self.opponents = opponents(config)  # as they are loaded, whatever becomes of their files
         self.league = League(config.league, config.seed)
         self.ppo = PPO(config.ppo, network, self.device, config.seed)
         self.rollout = Rollout(config.game, network, self.league, config.seed, threads)
@@ -202,7 +203,7 @@ class Trainer:
             "decisions": self.decisions,
             "updates": self.ppo.updates,
             "league": self.league.state(),
-            "opponents": opponents(self.config),
+            "opponents": self.opponents,
             "seconds": self.seconds,
         }
         self.save_policy(self.folder / checkpoint.POLICY)
@@ -218,7 +219,7 @@ class Trainer:
         for name, value in plain(self.config).items():
             if about["config"].get(name) != json.loads(json.dumps(value)):
                 raise ValueError(f"{self.folder}: {name} is not what it was: {about['config'].get(name)}, now {value}")
-        if about["opponents"] != opponents(self.config):
+        if about["opponents"] != self.opponents:
             raise ValueError(f"{self.folder}: the networks of its opponents {list(about['opponents'])} have changed")
 
         def part(name: str) -> dict[str, torch.Tensor]:

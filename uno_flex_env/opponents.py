@@ -62,12 +62,24 @@ def ask(policy: Policy, batch: Observations, games: npt.NDArray[np.intp]) -> npt
     """A policy's actions for a batch whose rows belong to these games; they are checked."""
     masks = batch["action_mask"].copy()  # what the policy does with its batch is its own business
     name = getattr(policy, "__name__", type(policy).__name__)
-    answer = np.asarray(policy(batch))
-    if answer.shape != games.shape or not np.issubdtype(answer.dtype, np.integer):
-        got = f"{answer.dtype} of shape {answer.shape}"
-        raise ValueError(f"the opponent {name} must answer with {games.size} whole numbers, got {got}")
-    check_legal(answer, masks, games, f", opponent {name}")
-    return answer
+    return checked_answer(policy(batch), masks, games, f"opponent {name}")
+
+
+def checked_answer(
+    answer: npt.ArrayLike, masks: npt.NDArray[np.int8], games: npt.NDArray[np.intp], who: str
+) -> npt.NDArray[Any]:
+    """What somebody has answered, if it is a legal action for each game, row i of it and of `masks` being `games[i]`.
+
+    Raises:
+        ValueError: it has another shape, or is no whole numbers.
+        IllegalActionError: an action is not legal.
+    """
+    actions = np.asarray(answer)
+    if actions.shape != games.shape or not np.issubdtype(actions.dtype, np.integer):
+        got = f"{actions.dtype} of shape {actions.shape}"
+        raise ValueError(f"the {who} must answer with {games.size} whole numbers, got {got}")
+    check_legal(actions, masks, games, f", {who}")
+    return actions
 
 
 def check_legal(

@@ -13,6 +13,9 @@ from uno_flex_env.rules import Rules
 REWARDS = ("win", "points")
 """What an episode pays, by the core's number: the win alone, or the points / 100."""
 
+MAX_HISTORY = 1024
+"""Events that an environment keeps at most."""
+
 ILLEGAL = ("raise", "terminate")
 """What an illegal action does: raise IllegalActionError, or end the episode with -1 for whoever took it."""
 
@@ -35,7 +38,7 @@ def check_episode(
     rules.check(num_players)
     check_flag("match", match)
     check_choice("reward", reward, REWARDS)
-    check_whole("history", history, 0, 1024)
+    check_whole("history", history, 0, MAX_HISTORY)
     if max_decisions is not None:
         check_whole("max_decisions", max_decisions, 1, (1 << 32) - 1)
 
