@@ -138,12 +138,14 @@ def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
 
 
 def test_a_checkpoint_of_other_settings_or_other_opponents_is_refused(tmp_path):
-    """By name, and not as a broken file or in silence. Seen red without each of the checks."""
+    """By name, and not as a broken file or in silence. Seen red without each of the checks, and when a run notes its
+    opponents anew at each checkpoint."""
     opponent = tmp_path / "opponent"
     opponent.mkdir()
     Trainer(TINY, opponent, 1).save_policy(opponent / POLICY)
     config = replace(TINY, league=LeagueConfig(0.5, (f"{opponent}:greedy",)))
-    Trainer(config, tmp_path, 1).save()
+    running = Trainer(config, tmp_path, 1)
+    running.save()
 
     Trainer(config, tmp_path, 1).restore()
     for other in (replace(config, seed=9), replace(config, network=NetworkConfig(width=32))):
@@ -151,6 +153,9 @@ def test_a_checkpoint_of_other_settings_or_other_opponents_is_refused(tmp_path):
             Trainer(other, tmp_path, 1).restore()
     Trainer(replace(TINY, seed=9), opponent, 1).save_policy(opponent / POLICY)
     with pytest.raises(ValueError, match=r"the networks of its opponents \['.*opponent:greedy'\] have changed"):
+        Trainer(config, tmp_path, 1).restore()
+    running.save()  # with the opponent that it has loaded
+    with pytest.raises(ValueError, match="have changed"):
         Trainer(config, tmp_path, 1).restore()
 
 
