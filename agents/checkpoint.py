@@ -81,9 +81,14 @@ def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
     return network, description["about"]
 
 
+PRETRAINED = Path(__file__).with_name("pretrained")
+"""The networks that come with the project: NAME.safetensors, and NAME.md to say how it was made and what it beats."""
+
+
 def find_policy(name: str) -> Path | None:
-    """The file of a network, by its own name or by that of the folder of its run; None if there is no such file."""
-    for path in (Path(name), Path(name) / POLICY):
+    """The file of a network, by its own name, that of its run's folder, or that of a pretrained one; None if there is no
+    such file."""
+    for path in (Path(name), Path(name) / POLICY, PRETRAINED / f"{name}.safetensors"):
         if path.is_file():
             return path
     return None

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Decisions, Policy, ask, decision_noise
+from agents.policy import Decisions, Policy, ask, decision_noise, looks_ahead
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 from uno_flex_env.vector import aligned, make_batch
 
@@ -121,7 +122,8 @@ class _Tables:
         for number, policy in enumerate(self.policies):
             mine = np.flatnonzero(deciders == number)
             if mine.size:
-                self.actions[rows[mine]] = ask(policy, self._seen(rows[mine], noise[mine]), games[mine])
+                seen = self._seen(rows[mine], noise[mine], looks_ahead(policy))
+                self.actions[rows[mine]] = ask(policy, seen, games[mine])
         self.counts[rows, movers] += 1
         self.batch.step()
         finished = rows[self.movers[rows] < 0]
@@ -129,9 +131,10 @@ class _Tables:
             self._note(finished)
             self._refill(finished)
 
-    def _seen(self, rows: npt.NDArray[np.intp], noise: npt.NDArray[np.uint64]) -> Decisions:
+    def _seen(self, rows: npt.NDArray[np.intp], noise: npt.NDArray[np.uint64], ahead: bool) -> Decisions:
         history = self.histories[rows] if self.histories.size else None
-        return Decisions(self.observations[rows], self.masks[rows], noise, history)
+        views = Positions([self.batch.state(row) for row in rows]).hide() if ahead else None
+        return Decisions(self.observations[rows], self.masks[rows], noise, history, views)
 
     def _note(self, rows: npt.NDArray[np.intp]) -> None:
         """Write down what came of these games."""

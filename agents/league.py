@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Noise, Policy, make_policy
+from agents.policy import Noise, Policy, looks_ahead, make_policy
 from uno_flex_env.rules import MAX_PLAYERS
 
 LEARNER = -1
@@ -62,6 +62,8 @@ class League:
         self.config = config
         self.policies: list[Policy] = [make_policy(name) for name in config.opponents]
         names = [policy.name for policy in self.policies]
+        if slow := [policy.name for policy in self.policies if looks_ahead(policy)]:
+            raise ValueError(f"league.opponents can't be policies that look ahead, got {', '.join(slow)}")
         if len(set(names)) < len(names):
             raise ValueError(f"league.opponents must be different policies, got {', '.join(names)}")
         self.wins, self.games = [0.0] * len(self.policies), [0.0] * len(self.policies)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from uno_flex_env import _core
 from uno_flex_env.learner import mixed
 from uno_flex_env.opponents import Observations, checked_answer
+from uno_flex_env.positions import Views
 from uno_flex_env.vector import BOTS, bot_number
 
 Actions = npt.NDArray[np.int64]
@@ -31,17 +32,20 @@ class Decisions:
     depend on the other rows, and two games with the same keys stay comparable."""
     history: npt.NDArray[np.int16] | None = None
     """(B, H, 3), the last public events, for policies that ask for them."""
+    views: Views | None = None
+    """B views to look ahead from, for policies that ask for them."""
 
     def __len__(self) -> int:
         return len(self.observation)
 
     def __getitem__(self, rows: Any) -> Decisions:
         history = None if self.history is None else self.history[rows]
-        return Decisions(self.observation[rows], self.action_mask[rows], self.noise[rows], history)
+        views = None if self.views is None else self.views[rows]
+        return Decisions(self.observation[rows], self.action_mask[rows], self.noise[rows], history, views)
 
 
 class Policy(Protocol):
-    """Whatever decides."""
+    """Whatever decides. One that wants `Decisions.views` has an attribute `looks_ahead` that is true."""
 
     @property
     def name(self) -> str:
@@ -79,8 +83,11 @@ def make_policy(spec: str) -> Policy:
         spec: "uniform" (over the legal actions, the same as the rule bot "random"); another rule bot; "expert", or
             "expert-RULE" without one of its rules of thumb; the folder of a training run or a `.safetensors` file in
             one, for the network that it holds, which plays its actions with their probabilities, or always the
-            likeliest one with ":greedy" after the name; "module:Class" for a class of one's own, which is made without
-            arguments.
+            likeliest one with ":greedy" after the name; "champion", the network that comes with the project;
+            "search:BUDGET" or "search:BUDGET,PRIOR", which thinks before it moves, for so many simulations ("200") or
+            so much time ("100ms") a move, and improves on what PRIOR would play, by default the expert ("flat:" instead
+            of "search:" is the same without a tree: see agents/search.py); "module:Class" for a class of one's own,
+            which is made without arguments.
 
     Raises:
         ValueError: there is no such policy; the message says which there are.
@@ -92,6 +99,10 @@ def make_policy(spec: str) -> Policy:
         from agents.expert import Expert
 
         return Expert(without=tuple(spec.split("-")[1:]))
+    if name in ("search", "flat"):
+        from agents.search import make_search
+
+        return make_search(spec)
     if option in ("", "greedy"):
         from agents.checkpoint import find_policy
         from agents.neural import load_policy
@@ -101,7 +112,10 @@ def make_policy(spec: str) -> Policy:
     elif name:
         return _own_policy(spec, name, option)
     known = ", ".join(("uniform", *BOTS, "expert"))
-    raise ValueError(f"no such policy: {spec!r}; there are {known}, the folders of training runs, and module:Class")
+    raise ValueError(
+        f"no such policy: {spec!r}; there are {known}, champion, search:BUDGET, the folders of training runs, and "
+        "module:Class"
+    )
 
 
 def _own_policy(spec: str, module: str, name: str) -> Policy:
@@ -123,8 +137,14 @@ def ask(policy: Policy, seen: Decisions, games: npt.NDArray[np.intp]) -> Actions
         ValueError: the answer is no (B,) whole numbers, or the policy wants more events than there are.
     """
     history = _last_events(policy, seen.history)
-    given = Decisions(seen.observation, seen.action_mask.copy(), seen.noise, history)  # the mask is still needed
+    mask = seen.action_mask.copy()  # it is still needed
+    given = Decisions(seen.observation, mask, seen.noise, history, seen.views if looks_ahead(policy) else None)
     return checked_answer(policy.act(given), seen.action_mask, games, f"policy {policy.name}")
+
+
+def looks_ahead(policy: Policy) -> bool:
+    """Whether a policy wants to see `Decisions.views`."""
+    return bool(getattr(policy, "looks_ahead", False))
 
 
 def _last_events(policy: Policy, history: npt.NDArray[np.int16] | None) -> npt.NDArray[np.int16] | None:

@@ -115,6 +115,7 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);
     m.doc() = "The compiled core of uno_flex_env: rules, views, bots and batches.";
     bind_states(m);
+    bind_positions(m);
     bind_batches(m);
     m.def("faces", &face_table,
           "(color, symbol, count, points, flex color, has a flex side, flip icon) of the 92 faces.");

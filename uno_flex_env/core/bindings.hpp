@@ -40,4 +40,5 @@ std::vector<const uno_flex_kernel::Kernel*> kernels();
 const uno_flex_kernel::Kernel& choose_kernel();
 
 void bind_states(nb::module_& m);
+void bind_positions(nb::module_& m);
 void bind_batches(nb::module_& m);

@@ -127,8 +127,8 @@ int64_t playout(const std::vector<const State*>& states, const std::vector<int>&
     }
     std::vector<int64_t> decisions(copies.size());
     const Kernel& kernel = choose_kernel();
-    const uno_flex_kernel::Playouts job{copies.data(),  seats,         repeats,         seed,
-                                        winners.data(), points.data(), decisions.data()};
+    const uno_flex_kernel::Playouts job{copies.data(), seats,          repeats,       seed,
+                                        nullptr,       winners.data(), points.data(), decisions.data()};
     {
         nb::gil_scoped_release release;
         Pool pool(BatchGames::check_threads(threads));

@@ -1,5 +1,6 @@
 // The batch loops, compiled once for each instruction-set level (UNO_FLEX_LEVEL).
 #include "batch.hpp"
+#include "search.hpp"
 #include "soak.hpp"
 
 namespace {
@@ -78,7 +79,7 @@ void touch(const Batch& b, int begin, int end, int steps) {
 void play_out_states(const Playouts& p, int begin, int end) {
     const State* states = static_cast<const State*>(p.states);
     for (int i = begin; i < end; ++i) {
-        uint64_t rng = derive_seed(p.seed, uint64_t(i));
+        uint64_t rng = p.keys ? p.keys[i] : derive_seed(p.seed, uint64_t(i));
         int64_t decisions = 0;
         for (int r = 0; r < p.repeats; ++r) {
             State s = states[i];
@@ -91,6 +92,11 @@ void play_out_states(const Playouts& p, int begin, int end) {
         }
         p.decisions[i] = decisions;
     }
+}
+
+void draw_worlds(const uno_flex_kernel::Worlds& w, int begin, int end) {
+    for (int i = begin; i < end; ++i)
+        static_cast<State*>(w.states)[i] = determinize(static_cast<const State*>(w.views)[i], w.viewers[i], w.keys[i]);
 }
 
 }  // namespace
@@ -110,5 +116,7 @@ extern const uno_flex_kernel::Kernel uno_flex_kernel::UNO_FLEX_KERNEL(UNO_FLEX_L
     random_steps_of,
     touch,
     play_out_states,
+    draw_worlds,
+    search_views,
     soak,
 };

@@ -56,9 +56,35 @@ struct Playouts {
     const uint8_t* bots;  // [8]
     int repeats;
     uint64_t seed;
-    int8_t* winners;     // [state][repeat]; -1: no winner
-    int16_t* points;     // [state][repeat]
-    int64_t* decisions;  // [state]: taken in all repeats
+    const uint64_t* keys;  // [state]: the bots' luck; nullptr: it follows from the seed
+    int8_t* winners;       // [state][repeat]; -1: no winner
+    int16_t* points;       // [state][repeat]
+    int64_t* decisions;    // [state]: taken in all repeats
+};
+
+/// Worlds drawn from views: see determinize() in information.hpp.
+struct Worlds {
+    const void* views;
+    const int8_t* viewers;  // [view]
+    const uint64_t* keys;   // [view]
+    void* states;           // [view]: where they go
+};
+
+/// Look ahead from views (search.hpp).
+struct Search {
+    const void* views;
+    const int8_t* viewers;    // [view]
+    const uint64_t* keys;     // [view]: all luck of a search
+    const int64_t* defaults;  // [view]: the action to be left only for a better one
+    int64_t simulations;      // for each view; 0: as many as there is time for
+    int64_t nanoseconds;
+    uint8_t bot;              // plays on to the end
+    bool tree;                // a tree, or all candidates alike
+    double confidence;        // standard errors by which an action must exceed the default one
+    double exploration;       // weight of the upper confidence bounds in the tree
+    int64_t* actions;         // [view]
+    int32_t* visits;          // [view][216]: simulations of each candidate
+    int32_t* wins;            // [view][216]: those that the player won
 };
 
 /// Random play in which everything is checked (soak.hpp).
@@ -92,6 +118,8 @@ struct Kernel {
     void (*random_steps)(const Batch&, int begin, int end, int steps, int parts);
     void (*touch)(const Batch&, int begin, int end, int steps);
     void (*play_out)(const Playouts&, int begin, int end);
+    void (*draw_worlds)(const Worlds&, int begin, int end);
+    void (*search)(const Search&, int begin, int end);
     void (*soak)(Soak&);
 };
 

@@ -1,0 +1,234 @@
+// Many states side by side, to look ahead from, for Python.
+#include "bindings.hpp"
+#include "bots.hpp"
+#include "observation.hpp"
+#include "pool.hpp"
+#include "positions.hpp"
+
+namespace {
+
+using uno_flex_kernel::Kernel;
+using uno_flex_kernel::Pool;
+
+template <class T>
+using Row = Array<T, nb::shape<-1>>;
+template <class T, int columns>
+using Rows = Array<T, nb::shape<-1, columns>>;
+
+/// ValueError unless an array has as many rows as there are positions.
+template <class A>
+void check_rows(const A& array, size_t rows, const char* name) {
+    require(array.shape(0) == rows,
+            std::string(name) + " must have " + std::to_string(rows) + " rows, got " + std::to_string(array.shape(0)));
+}
+
+size_t checked_place(int64_t place, size_t size) {
+    require(place >= 0 && place < int64_t(size),
+            "row " + std::to_string(place) + " is not among the " + std::to_string(size) + " there are");
+    return size_t(place);
+}
+
+int checked_bot(int bot) {
+    require(bot >= 0 && bot < kBots, "unknown bot " + std::to_string(bot));
+    return bot;
+}
+
+/// A job on all rows, shared by threads, without Python's lock.
+template <class Job>
+void share(size_t rows, int threads, Job&& job) {
+    require(threads >= 1 && threads <= 1024, "num_threads must be from 1 to 1024, got " + std::to_string(threads));
+    nb::gil_scoped_release release;
+    if (threads == 1) return job(0, int(rows));
+    Pool pool(threads);
+    pool.run(int(rows), job);
+}
+
+Positions from_states(const std::vector<const State*>& states) {
+    Positions p;
+    for (const State* s : states) {
+        require(s->players == states[0]->players, "all positions must have one number of players, got " +
+                                                      std::to_string(states[0]->players) + " and " +
+                                                      std::to_string(s->players));
+        p.states.push_back(*s);
+    }
+    return p;
+}
+
+Positions deal_positions(Row<const uint64_t> seeds, const Rules& rules, int players, int dealer) {
+    check_table(rules, players, dealer);
+    Positions p;
+    p.states.resize(seeds.shape(0));
+    for (size_t i = 0; i < seeds.shape(0); ++i) deal(p.states[i], rules, players, dealer, seeds.data()[i]);
+    return p;
+}
+
+/// Apply an action to each; returns the first row where it is illegal, and then moves nothing, or -1.
+int64_t apply_to_all(Positions& p, Row<const int64_t> actions) {
+    check_rows(actions, p.states.size(), "actions");
+    for (size_t i = 0; i < p.states.size(); ++i) {
+        const int64_t a = actions.data()[i];
+        if (a != -1 && (a < 0 || a >= kActions || !contains(p.states[i].legal, int(a)))) return int64_t(i);
+    }
+    for (size_t i = 0; i < p.states.size(); ++i)
+        if (actions.data()[i] >= 0) apply(p.states[i], int(actions.data()[i]));
+    return -1;
+}
+
+void set_power(Positions& p, Row<const uint8_t> green) {
+    check_rows(green, p.states.size(), "green");
+    for (size_t i = 0; i < p.states.size(); ++i) {
+        const int bits = green.data()[i];
+        require(bits != 0 && (bits & ~seated(p.states[i])) == 0,
+                "row " + std::to_string(i) + ": at least one Power must be green, and only of those who play, got " +
+                    std::to_string(bits));
+    }
+    for (size_t i = 0; i < p.states.size(); ++i) {
+        State& s = p.states[i];
+        s.green = green.data()[i];
+        if (!is_over(s)) s.legal = legal_actions(s);
+    }
+}
+
+void play_out_all(const Positions& p, const std::vector<int>& bots, Row<const uint64_t> keys, int threads,
+                  Row<int8_t> winners) {
+    check_rows(keys, p.states.size(), "keys");
+    check_rows(winners, p.states.size(), "winners");
+    uint8_t seats[kMaxPlayers] = {};
+    require(p.states.empty() || bots.size() == p.states[0].players, "a bot for each seat");
+    for (size_t i = 0; i < bots.size() && i < kMaxPlayers; ++i) seats[i] = uint8_t(checked_bot(bots[i]));
+    std::vector<int16_t> points(p.states.size());
+    std::vector<int64_t> decisions(p.states.size());
+    const Kernel& kernel = choose_kernel();
+    const uno_flex_kernel::Playouts job{p.states.data(), seats,           1, 0, keys.data(), winners.data(),
+                                        points.data(),   decisions.data()};
+    share(p.states.size(), threads, [&](int begin, int end) { kernel.play_out(job, begin, end); });
+}
+
+Positions draw_worlds(const Views& v, Row<const uint64_t> keys, int threads) {
+    check_rows(keys, v.states.size(), "keys");
+    Positions p;
+    p.states.resize(v.states.size());
+    const Kernel& kernel = choose_kernel();
+    const uno_flex_kernel::Worlds job{v.states.data(), v.viewers.data(), keys.data(), p.states.data()};
+    share(v.states.size(), threads, [&](int begin, int end) { kernel.draw_worlds(job, begin, end); });
+    return p;
+}
+
+void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> defaults, int64_t simulations,
+            int64_t nanoseconds, int bot, bool tree, double confidence, double exploration, int threads,
+            Row<int64_t> actions, Rows<int32_t, kActions> visits, Rows<int32_t, kActions> wins) {
+    const size_t rows = v.states.size();
+    check_rows(keys, rows, "keys");
+    check_rows(defaults, rows, "defaults");
+    check_rows(actions, rows, "actions");
+    check_rows(visits, rows, "visits");
+    check_rows(wins, rows, "wins");
+    require((simulations > 0) != (nanoseconds > 0), "either a number of simulations or a time");
+    for (size_t i = 0; i < rows; ++i) {
+        const int64_t a = defaults.data()[i];
+        require(a >= 0 && a < kActions && contains(v.states[i].legal, int(a)),
+                "row " + std::to_string(i) + ": the default action " + std::to_string(a) + " is not legal");
+    }
+    const Kernel& kernel = choose_kernel();
+    const uno_flex_kernel::Search job{v.states.data(),
+                                      v.viewers.data(),
+                                      keys.data(),
+                                      defaults.data(),
+                                      simulations,
+                                      nanoseconds,
+                                      uint8_t(checked_bot(bot)),
+                                      tree,
+                                      confidence,
+                                      exploration,
+                                      actions.data(),
+                                      visits.data(),
+                                      wins.data()};
+    share(rows, threads, [&](int begin, int end) { kernel.search(job, begin, end); });
+}
+
+}  // namespace
+
+void bind_positions(nb::module_& m) {
+    nb::class_<Positions>(m, "Positions", "States side by side; uno_flex_env.positions is its face.")
+        .def_static("of", &from_states, "states"_a)
+        .def_static("deal", &deal_positions, "seeds"_a, "rules"_a, "players"_a, "dealer"_a)
+        .def("__len__", [](const Positions& p) { return p.states.size(); })
+        .def(
+            "take",
+            [](const Positions& p, Row<const int64_t> rows) {
+                Positions taken;
+                for (size_t i = 0; i < rows.shape(0); ++i)
+                    taken.states.push_back(p.states[checked_place(rows.data()[i], p.states.size())]);
+                return taken;
+            },
+            "rows"_a)
+        .def(
+            "state", [](const Positions& p, int64_t row) { return p.states[checked_place(row, p.states.size())]; },
+            "row"_a)
+        .def(
+            "write_bytes",
+            [](const Positions& p, Rows<uint8_t, sizeof(State)> rows) {
+                check_rows(rows, p.states.size(), "rows");
+                if (!p.states.empty()) std::memcpy(rows.data(), p.states.data(), p.states.size() * sizeof(State));
+            },
+            "rows"_a)
+        .def(
+            "write_turns",
+            [](const Positions& p, Row<int8_t> movers, Row<int8_t> winners) {
+                check_rows(movers, p.states.size(), "movers");
+                check_rows(winners, p.states.size(), "winners");
+                for (size_t i = 0; i < p.states.size(); ++i) {
+                    movers.data()[i] = p.states[i].mover == kNone ? int8_t(-1) : int8_t(p.states[i].mover);
+                    winners.data()[i] = p.states[i].winner == kNone ? int8_t(-1) : int8_t(p.states[i].winner);
+                }
+            },
+            "movers"_a, "winners"_a)
+        .def(
+            "observe",
+            [](const Positions& p, Row<const int8_t> viewers, Rows<uint8_t, kFeatures> observations,
+               Rows<int8_t, kActions> masks) {
+                check_rows(viewers, p.states.size(), "viewers");
+                check_rows(observations, p.states.size(), "observations");
+                check_rows(masks, p.states.size(), "masks");
+                for (size_t i = 0; i < p.states.size(); ++i) {
+                    const State& s = p.states[i];
+                    const int viewer = viewers.data()[i];
+                    require(viewer >= 0 && viewer < s.players, "row " + std::to_string(i) + ": no such seat");
+                    encode(s, viewer, observations.data() + i * kFeatures);
+                    write_mask(viewer == s.mover ? s.legal : ActionSet{},
+                               reinterpret_cast<uint8_t*>(masks.data()) + i * kActions);
+                }
+            },
+            "viewers"_a, "observations"_a, "masks"_a)
+        .def("apply", &apply_to_all, "actions"_a)
+        .def("set_power", &set_power, "green"_a)
+        .def("hide",
+             [](const Positions& p) {
+                 Views v;
+                 for (const State& s : p.states) {
+                     require(!is_over(s), "row " + std::to_string(v.states.size()) + ": the round is over");
+                     v.add(s);
+                 }
+                 return v;
+             })
+        .def("play_out", &play_out_all, "bots"_a, "keys"_a, "threads"_a, "winners"_a);
+
+    nb::class_<Views>(m, "Views", "What whoever decides sees of such states; uno_flex_env.positions is its face.")
+        .def("__len__", [](const Views& v) { return v.states.size(); })
+        .def(
+            "take",
+            [](const Views& v, Row<const int64_t> rows) {
+                Views taken;
+                for (size_t i = 0; i < rows.shape(0); ++i) {
+                    const size_t at = checked_place(rows.data()[i], v.states.size());
+                    taken.states.push_back(v.states[at]);
+                    taken.viewers.push_back(v.viewers[at]);
+                }
+                return taken;
+            },
+            "rows"_a)
+        .def_prop_ro("viewers", [](const Views& v) { return std::vector<int>(v.viewers.begin(), v.viewers.end()); })
+        .def("draw_worlds", &draw_worlds, "keys"_a, "threads"_a)
+        .def("search", &search, "keys"_a, "defaults"_a, "simulations"_a, "nanoseconds"_a, "bot"_a, "tree"_a,
+             "confidence"_a, "exploration"_a, "threads"_a, "actions"_a, "visits"_a, "wins"_a);
+}

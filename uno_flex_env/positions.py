@@ -1,0 +1,246 @@
+"""Many rounds side by side, each in a state of its own: for search, and for studies of what might have been."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from uno_flex_env import _core
+from uno_flex_env._core import STATE_SIZE, State
+from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
+from uno_flex_env.errors import IllegalActionError
+from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.options import check_choice, check_whole, checked_rules
+from uno_flex_env.rules import Rules
+from uno_flex_env.state import STATE_DTYPE
+from uno_flex_env.vector import bot_number
+
+Keys = npt.NDArray[np.uint64]
+
+
+class Positions:
+    """N rounds of one number of players.
+
+    >>> import numpy as np
+    >>> from uno_flex_env import Game
+    >>> positions = Positions([Game(seed=1).state]).repeat(1000)
+    >>> winners = positions.playout("flex_when_stuck", np.arange(1000, dtype=np.uint64))
+    >>> bool(0.2 < (winners == 0).mean() < 0.8)
+    True
+
+    Args:
+        states: at least one; they are copied.
+    """
+
+    def __init__(self, states: Sequence[State]) -> None:
+        if not len(states):
+            raise ValueError("positions need at least one state, got none")
+        self.core = _core.Positions.of(list(states))
+        self.num_players: int = states[0].players
+
+    @classmethod
+    def deal(cls, seeds: npt.ArrayLike, num_players: int, rules: Rules | Mapping[str, Any] | None = None) -> Positions:
+        """New rounds: row i is dealt as `Game(num_players, rules, seed=seeds[i])` is."""
+        rules = checked_rules(rules)
+        rules.check(num_players)
+        seeds = _whole("seeds", seeds, np.uint64)
+        if not seeds.size:
+            raise ValueError("positions need at least one seed, got none")
+        return cls._around(_core.Positions.deal(seeds, rules.core, num_players, num_players - 1), num_players)
+
+    @classmethod
+    def _around(cls, core: _core.Positions, num_players: int) -> Positions:
+        positions = cls.__new__(cls)
+        positions.core, positions.num_players = core, num_players
+        return positions
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+    def __getitem__(self, which: Any) -> Positions:
+        """Copies of some rows, in the order of any index that numpy takes for one axis."""
+        return self._around(self.core.take(_rows(len(self), which)), self.num_players)
+
+    def repeat(self, times: int) -> Positions:
+        """Each row so many times in a row."""
+        return self[np.repeat(np.arange(len(self)), times)]
+
+    def state(self, row: int) -> State:
+        """A copy of one row's state."""
+        return self.core.state(row)
+
+    @property
+    def fields(self) -> npt.NDArray[Any]:
+        """(N,) of `uno_flex_env.state.STATE_DTYPE`: a copy of everything, by the names of the core's struct."""
+        rows = np.empty((len(self), STATE_SIZE), np.uint8)
+        self.core.write_bytes(rows)
+        return rows.view(STATE_DTYPE)[:, 0]
+
+    @property
+    def movers(self) -> npt.NDArray[np.int8]:
+        """(N,), who decides; -1 where the round is over."""
+        return self._turns()[0]
+
+    @property
+    def winners(self) -> npt.NDArray[np.int8]:
+        """(N,), who has won; -1 for nobody, or not yet."""
+        return self._turns()[1]
+
+    @property
+    def is_over(self) -> npt.NDArray[np.bool_]:
+        """(N,)."""
+        over: npt.NDArray[np.bool_] = self.movers < 0
+        return over
+
+    def _turns(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+        movers, winners = np.empty((2, len(self)), np.int8)
+        self.core.write_turns(movers, winners)
+        return movers, winners
+
+    def observe(self, viewers: npt.ArrayLike | None = None) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int8]]:
+        """Observations (N, 640) uint8 and masks (N, 216) int8 of whoever decides, or of these seats (N,).
+
+        Where the viewer does not decide, the mask is all zero. ValueError for a row in which nobody decides, if no
+        viewers are given.
+        """
+        seats = _whole("viewers", self.movers if viewers is None else viewers, np.int8)
+        observations = np.empty((len(self), NUM_FEATURES), np.uint8)
+        masks = np.empty((len(self), NUM_ACTIONS), np.int8)
+        self.core.observe(seats, observations, masks)
+        return observations, masks
+
+    def apply(self, actions: npt.ArrayLike) -> None:
+        """Take an action in each row, (N,) whole numbers; -1 leaves a row alone.
+
+        Raises:
+            IllegalActionError: the message names the row, the action and what is legal; no row has moved.
+        """
+        array = _whole("actions", actions, np.int64)
+        row = self.core.apply(array)
+        if row >= 0:
+            mask = np.zeros(NUM_ACTIONS, np.int8)
+            self.state(row).write_mask(mask)
+            raise IllegalActionError(f"row {row}: {describe_illegal(int(array[row]), mask)}")
+
+    def set_power(self, green: npt.ArrayLike) -> None:
+        """Turn Powers, (N,) with a bit for each seat; at least one must be green (rules 5). Legal actions follow."""
+        self.core.set_power(_whole("green", green, np.uint8))
+
+    def hide(self) -> Views:
+        """What whoever decides in each row can know. ValueError if a round is over."""
+        return Views(self.core.hide(), self.num_players)
+
+    def playout(self, bots: str | Sequence[str], keys: npt.ArrayLike, *, num_threads: int = 1) -> npt.NDArray[np.int8]:
+        """Who wins when rule bots play on, (N,) int8, -1 for nobody. The rows stay as they are.
+
+        Args:
+            bots: one of `uno_flex_env.vector.BOTS` for every seat, or one for each.
+            keys: (N,) whole numbers, the luck of the bots in each row; the order of the draw pile is the state's own.
+        """
+        names = [bots] * self.num_players if isinstance(bots, str) else list(bots)
+        winners = np.empty(len(self), np.int8)
+        numbers = [bot_number(name) for name in names]
+        self.core.play_out(numbers, _whole("keys", keys, np.uint64), num_threads, winners)
+        return winners
+
+
+class Views:
+    """What one player knows of each of N rounds: made by `Positions.hide`.
+
+    Hidden cards are blank in it, so nothing that works on views can peek.
+    """
+
+    def __init__(self, core: _core.Views, num_players: int) -> None:
+        self.core, self.num_players = core, num_players
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+    def __getitem__(self, which: Any) -> Views:
+        """Copies of some rows, in the order of any index that numpy takes for one axis."""
+        return Views(self.core.take(_rows(len(self), which)), self.num_players)
+
+    def repeat(self, times: int) -> Views:
+        """Each row so many times in a row."""
+        return self[np.repeat(np.arange(len(self)), times)]
+
+    @property
+    def viewers(self) -> npt.NDArray[np.int8]:
+        """(N,), whose view it is; that player decides."""
+        return np.array(self.core.viewers, np.int8)
+
+    def determinize(self, keys: npt.ArrayLike, *, num_threads: int = 1) -> Positions:
+        """A full state for each view that agrees with it, drawn by its key, (N,) whole numbers: see
+        `View.determinize`."""
+        worlds = self.core.draw_worlds(_whole("keys", keys, np.uint64), num_threads)
+        return Positions._around(worlds, self.num_players)
+
+    def search(
+        self,
+        defaults: npt.ArrayLike,
+        keys: npt.ArrayLike,
+        *,
+        simulations: int = 0,
+        seconds: float = 0.0,
+        method: str = "flat",
+        bot: str = "flex_when_stuck",
+        confidence: float = 2.0,
+        exploration: float = 1.0,
+        num_threads: int = 1,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Look for better actions than the defaults, by playouts in worlds that agree with what is known.
+
+        Args:
+            defaults: (N,) legal actions, which are kept unless another is better beyond doubt.
+            keys: (N,) whole numbers: all luck of a search. With a budget of simulations the results depend on nothing
+                else, also not on the number of threads.
+            simulations: for each row; or
+            seconds: for each row, by the clock.
+            method: "flat" tries all candidates in the same worlds (perfect-information Monte Carlo), "tree" is
+                information-set Monte Carlo tree search (doi:10.1109/TCIAIG.2012.2200894).
+            bot: plays on to the end of the round.
+            confidence: how many standard errors an action must be ahead of the default one.
+            exploration: of the upper confidence bounds of the tree.
+            num_threads: share the rows.
+
+        Returns:
+            actions (N,); simulations (N, 216) of each action, 0 for those never tried; and how many of these the player
+            won, (N, 216).
+        """
+        check_choice("method", method, ("flat", "tree"))
+        check_whole("simulations", simulations, 0, 1 << 40)
+        if (simulations > 0) == (seconds > 0) or not 0 <= seconds <= 86_400:
+            raise ValueError(f"a search needs simulations or seconds, one of them, got {simulations} and {seconds}")
+        actions = np.empty(len(self), np.int64)
+        visits, wins = np.zeros((2, len(self), NUM_ACTIONS), np.int32)
+        self.core.search(
+            _whole("keys", keys, np.uint64),
+            _whole("defaults", defaults, np.int64),
+            simulations,
+            round(seconds * 1e9),
+            bot_number(bot),
+            method == "tree",
+            confidence,
+            exploration,
+            num_threads,
+            actions,
+            visits,
+            wins,
+        )
+        return actions, visits, wins
+
+
+def _whole(name: str, numbers: npt.ArrayLike, dtype: type[np.integer[Any]]) -> npt.NDArray[Any]:
+    """Whole numbers as an array of this type; ValueError for others and for those that don't fit."""
+    array = np.asarray(numbers)
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if array.size and (array.dtype.kind not in "iu" or int(array.min()) < least or int(array.max()) > most):
+        raise ValueError(f"{name} must be whole numbers from {least} to {most}, got {numbers!r}")
+    return np.ascontiguousarray(array, dtype)
+
+
+def _rows(size: int, which: Any) -> npt.NDArray[np.int64]:
+    return np.atleast_1d(np.arange(size)[which]).astype(np.int64)
