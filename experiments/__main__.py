@@ -17,6 +17,7 @@ COMMANDS = {
     "resume": "go on with a training run that was interrupted",
     "evaluate": "win rates of policies against each other, with intervals",
     "tournament": "round robin over numbers of players: cross table, ratings, heat map",
+    "ladder": "each policy at tables of the same opponent, from weak to strong; strength of search by budget",
     "best_response": "how much a fresh learner gains against a frozen policy",
     "play": "play at the terminal against any policy",
     "export": "write a network as an ONNX file for other programs",

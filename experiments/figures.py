@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from agents.match import Rate
 from experiments.cross import CrossTable
 
 if TYPE_CHECKING:
@@ -64,6 +65,25 @@ def _write_rates(axes: Axes, table: CrossTable, ratio: npt.NDArray[np.float64]) 
             rate = table.rate(table.policies[row], table.policies[column])
             text = f"{100 * rate.mean:.1f}\n±{50 * (rate.high - rate.low):.1f}"
             axes.text(column, row, text, ha="center", va="center", color="black" if value > 1 else "white", fontsize=9)
+
+
+def rungs(policies: Sequence[str], players: Sequence[int], rates: Mapping[tuple[str, int], Rate], title: str) -> bytes:
+    """A panel for each number of players: the win rate of each policy with its interval, from left to right."""
+    figure = Figure(figsize=(1.0 + (0.9 + 0.42 * len(policies)) * len(players), 3.8), layout="constrained", dpi=120)
+    for place, count in enumerate(players):
+        axes = figure.add_subplot(1, len(players), place + 1)
+        shown = [(x, rates[policy, count]) for x, policy in enumerate(policies) if (policy, count) in rates]
+        means = [100 * rate.mean for _, rate in shown]
+        spread = [[100 * (r.mean - r.low) for _, r in shown], [100 * (r.high - r.mean) for _, r in shown]]
+        color, style = LINES[0]
+        axes.errorbar([x for x, _ in shown], means, yerr=spread, fmt="o" + style, color=color, capsize=3, linewidth=1)
+        axes.axhline(100 / count, color="gray", linewidth=0.8, linestyle=":")
+        axes.set_title(f"{count} players, fair share {100 / count:.1f} %", fontsize=10)
+        axes.set_xticks(range(len(policies)), policies, rotation=40, ha="right", fontsize=8)
+        axes.set_ylabel(f"{title}, %" if place == 0 else "")
+    file = BytesIO()
+    figure.savefig(file, format="png")
+    return file.getvalue()
 
 
 def learning_curves(curves: Sequence[Curve]) -> bytes:
