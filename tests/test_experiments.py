@@ -200,7 +200,7 @@ def test_the_commands_are_listed(capsys):
     ("arguments", "message"),
     [
         ([], "usage: python -m experiments COMMAND"),
-        (["play"], "no such command: 'play'"),
+        (["jump"], "no such command: 'jump'"),
         (["train", "--config"], "--config needs a file"),
         (["train", "--config", "nowhere.toml"], "nowhere.toml"),
         (["resume", "nowhere"], "nowhere is not the folder of a run"),
