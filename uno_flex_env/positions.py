@@ -18,7 +18,8 @@ from uno_flex_env.rules import Rules
 from uno_flex_env.state import STATE_DTYPE
 from uno_flex_env.vector import bot_number
 
-Keys = npt.NDArray[np.uint64]
+METHODS = ("flat", "tree")
+"""Of `Views.search`."""
 
 
 class Positions:
@@ -210,7 +211,7 @@ class Views:
             actions (N,); simulations (N, 216) of each action, 0 for those never tried; and how many of these the player
             won, (N, 216).
         """
-        check_choice("method", method, ("flat", "tree"))
+        check_choice("method", method, METHODS)
         check_whole("simulations", simulations, 0, 1 << 40)
         if (simulations > 0) == (seconds > 0) or not 0 <= seconds <= 86_400:
             raise ValueError(f"a search needs simulations or seconds, one of them, got {simulations} and {seconds}")

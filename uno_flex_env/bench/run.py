@@ -11,7 +11,14 @@ from uno_flex_env.bench.measure import race
 from uno_flex_env.bench.peers import check_installed, peer_contestants, peer_figures
 from uno_flex_env.bench.progress import Progress
 from uno_flex_env.bench.report import as_json, load
-from uno_flex_env.bench.speed import batch_contestants, batch_figures, playout_contestants, playout_figures
+from uno_flex_env.bench.speed import (
+    batch_contestants,
+    batch_figures,
+    playout_contestants,
+    playout_figures,
+    search_contestants,
+    search_figures,
+)
 from uno_flex_env.bench.startup import start_contestants, start_figures
 
 
@@ -45,6 +52,7 @@ def bench(settings: Settings, stream: TextIO) -> dict[str, Any]:
     contestants = [
         *batch_contestants(settings.games, settings.large, settings.threads),
         *playout_contestants(settings.threads),
+        *search_contestants(),
         *aec_contestants(),
         *(peer_contestants() if settings.peers else []),
         *start_contestants(),
@@ -54,6 +62,7 @@ def bench(settings: Settings, stream: TextIO) -> dict[str, Any]:
     figures = [
         *batch_figures(values, settings.games, settings.large, settings.threads),
         *playout_figures(values, settings.threads),
+        *search_figures(values),
         *aec_figures(values),
         *(peer_figures(values) if settings.peers else []),
         *start_figures(values),

@@ -1,4 +1,4 @@
-"""The batch environment and playouts."""
+"""The batch environment, playouts and search."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
 from uno_flex_env import Rules, State, _core
 from uno_flex_env.bench.measure import Contestant, Figure, Race, rate, ratios
+from uno_flex_env.positions import METHODS, Positions, Views
 from uno_flex_env.vector import VecEnv, bot_number
 
 PLAYERS = (2, 4, 8)
@@ -107,6 +109,50 @@ def playout_figures(values: Race, num_threads: int) -> list[Figure]:
         label = f"{num_threads} threads / 1, {PLAYERS[0]} players"
         figures.append(Figure("playout_threads_ratio", group, label, "ratio", gain, _thread_target(num_threads)))
     return figures
+
+
+def search_contestants() -> list[Contestant]:
+    """What a search is made of: worlds drawn from views, and simulations of both methods from the first decision."""
+    contestants = []
+    for players in PLAYERS:
+        positions = Positions.deal(np.arange(PLAYOUT_DEALS), players)
+        views, defaults = positions.hide(), positions.observe()[1].argmax(axis=1)
+        contestants.append(Contestant(f"worlds_{players}", _worlds(views)))
+        for method in METHODS:
+            contestants.append(Contestant(f"{method}_{players}", _simulations(views, defaults, method)))
+    return contestants
+
+
+def search_figures(values: Race) -> list[Figure]:
+    """Rates of `search_contestants`."""
+    group = f"Search from the first decision, one core, playouts by {PLAYOUT_BOT}"
+    rows = [("worlds", "worlds drawn", "worlds/s")]
+    rows += [(method, f"{method} search", "simulations/s") for method in METHODS]
+    return [
+        Figure(f"{name}_{n}", group, f"{label}, {n} players", unit, tuple(values[f"{name}_{n}"]))
+        for name, label, unit in rows
+        for n in PLAYERS
+    ]
+
+
+def _worlds(views: Views) -> Callable[[int], float]:
+    keys = np.arange(len(views), dtype=np.uint64)
+
+    def work(repeats: int) -> int:
+        for _ in range(repeats):
+            views.determinize(keys)
+        return repeats * len(views)
+
+    return lambda repeats: rate(lambda: work(repeats))
+
+
+def _simulations(views: Views, defaults: npt.NDArray[np.int64], method: str) -> Callable[[int], float]:
+    keys = np.arange(len(views), dtype=np.uint64)
+
+    def work(repeats: int) -> int:
+        return int(views.search(defaults, keys, simulations=100 * repeats, method=method)[1].sum())
+
+    return lambda repeats: rate(lambda: work(repeats))
 
 
 def _thread_target(num_threads: int) -> str:
