@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from agents.network import sample
+from agents.network import masked_log_softmax, sample
 from agents.neural import NetworkPolicy
 from agents.policy import Actions, Decisions, Policy, uniforms
+from agents.ppo import resolve
 from uno_flex_env.learner import mixed
 from uno_flex_env.positions import Positions, Views
 
@@ -25,8 +26,8 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may spend on one move: simulations, or seconds of processor time, so that it plays as well on a busy
-    machine as on an idle one."""
+    """What a search may spend on one move: simulations, or seconds of processor time, so that other work on the machine
+    does not make it weaker."""
 
     simulations: int = 0
     seconds: float = 0.0
@@ -82,7 +83,7 @@ class NetworkSearch:
     history = 0
     LIKELY = 0.02
     """Actions of at least this probability are candidates."""
-    WORLDS = 16
+    WORLDS = 32
     """Tried at once."""
     CONFIDENCE = 2.0
     """Standard errors by which a candidate must be ahead of the default move."""
@@ -93,12 +94,13 @@ class NetworkSearch:
         if prior.network.critic is not None or prior.history:
             raise ValueError(f"{prior.name} can't guide a search: its critic needs hidden cards, or it past events")
         self.name, self.prior, self.budget = name, prior, budget
+        self.precision = resolve("auto", torch.device("cpu"))
 
     def act(self, seen: Decisions) -> Actions:
         """As `Policy.act`."""
         views = views_of(seen, self.name)
         probs = self.prior.probabilities(seen).numpy()
-        actions = probs.argmax(axis=1).astype(np.int64)
+        actions: Actions = probs.argmax(axis=1).astype(np.int64)
         for row in range(len(seen)):
             candidates = np.flatnonzero(probs[row] >= self.LIKELY)
             if candidates.size > 1:
@@ -108,7 +110,7 @@ class NetworkSearch:
     def _choose(self, view: Views, candidates: npt.NDArray[np.intp], default: int, key: np.uint64) -> int:
         began, spent, worlds = time.thread_time(), 0, 0
         values = np.empty((0, candidates.size))
-        look = 2 * self.WORLDS
+        look = self.WORLDS
         while candidates.size > 1:
             spent += candidates.size * self.WORLDS
             if self.budget.simulations and spent > self.budget.simulations:
@@ -146,28 +148,35 @@ class NetworkSearch:
             tables.apply(actions)
         return self._worth(tables, viewer).reshape(len(keys), count)
 
-    @torch.inference_mode()
     def _others(self, tables: Positions, uniform: Floats) -> npt.NDArray[np.int64]:
         observations, masks = tables.observe()
-        probs = self.prior.probabilities(Decisions(observations, masks, np.zeros(len(tables), np.uint64)))
+        logits, _ = self._ask(observations)
+        probs = masked_log_softmax(logits, torch.from_numpy(masks) != 0)[1]
         return np.asarray(sample(probs, torch.from_numpy(uniform)).numpy(), np.int64)
 
-    @torch.inference_mode()
     def _worth(self, tables: Positions, viewer: int) -> Floats:
         """In units of the reward "win": 1 for a win, -1 / (n - 1) for a loss."""
         worth = np.where(tables.winners == viewer, 1.0, -1.0 / (tables.num_players - 1))
         going = np.flatnonzero(tables.movers >= 0)
         if going.size:
             observations, _ = tables[going].observe(np.full(going.size, viewer))
-            worth[going] = self.prior.network(torch.from_numpy(observations))[1].numpy()
+            worth[going] = self._ask(observations)[1].float().numpy()
         return np.asarray(worth, np.float64)
+
+    @torch.inference_mode()
+    def _ask(self, observations: npt.NDArray[np.uint8]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits and values, with the fastest products: the noise of the worlds is far larger than their rounding."""
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == torch.bfloat16):
+            logits, values = self.prior.network(torch.from_numpy(observations))
+        return logits, values
 
 
 def lead(values: Floats, best: int) -> Floats:
     """By how many standard errors one column exceeds each, paired row by row: (C,); 0 for itself."""
     ahead = values[:, [best]] - values
     error = ahead.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.inf
-    return np.divide(ahead.mean(axis=0), error, out=np.zeros(values.shape[1]), where=error > 0)
+    leads: Floats = np.divide(ahead.mean(axis=0), error, out=np.zeros(values.shape[1]), where=error > 0)
+    return leads
 
 
 def views_of(seen: Decisions, name: str) -> Views:
