@@ -52,10 +52,14 @@ class Config:
     """Processes; 0 for one a core. They don't change the results, unless a search has a budget of time."""
 
     def __post_init__(self) -> None:
-        check_policies([*self.policies, self.against] if self.against not in self.policies else self.policies)
+        check_policies(
+            list(dict.fromkeys((*self.policies, self.against))) if len(self.policies) == 1 else self.policies
+        )
         for policy in (*self.policies, self.against):
             make_policy(policy)
         checked_seed(self.seed)
+        if not self.players or len(set(self.players)) < len(self.players):
+            raise ValueError(f"players must be different numbers, at least one, got {self.players}")
         for num_players in self.players:
             Rules().check(num_players)
         for name in ("games", "search_games"):

@@ -1,0 +1,92 @@
+"""The command `ladder`: cells are those of match play, and a ladder that was interrupted goes on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agents.match import duel
+from experiments.__main__ import main
+from experiments.ladder import Config, earlier, table
+
+SMALL = ["random", "flex_any", "--against", "flex_when_stuck", "--players", "2", "3", "--games", "60", "--workers", "1"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_cells_are_those_of_match_play(tmp_path, capsys):
+    """Seen red with the seed of the ladder left out."""
+    assert main(["ladder", *SMALL, "--seed", "4"]) == 0
+
+    rate = duel("random", "flex_when_stuck", 3, games=60, seed=4).rate("random")
+    assert f"| random | {duel('random', 'flex_when_stuck', 2, games=60, seed=4).rate('random')} | {rate} |" in (
+        capsys.readouterr().out
+    )
+    folder = tmp_path / "runs" / "ladder" / "ladder"
+    assert (folder / "ladder.png").read_bytes().startswith(b"\x89PNG")
+    assert str(rate) in (folder / "ladder.md").read_text()
+
+
+def test_what_lies_there_is_not_played_again(tmp_path, capsys):
+    """Only the new policy is played; the cells that a killed ladder has left are kept. Seen red with an empty
+    `earlier`."""
+    main(["ladder", *SMALL])
+    path = tmp_path / "runs" / "ladder" / "ladder" / "results.json"
+    results = json.loads(path.read_text())
+    results["rates"][0]["mean"] = 0.123
+    path.write_text(json.dumps(results))
+    capsys.readouterr()
+
+    main(["ladder", "always_flex", *SMALL])
+
+    out = capsys.readouterr().out
+    assert "| random | 12.3 %" in out
+    assert "| always_flex | " in out
+    assert len(json.loads(path.read_text())["rates"]) == 6
+
+
+def test_other_settings_are_not_mixed_in(tmp_path, capsys):
+    main(["ladder", *SMALL])
+
+    assert main(["ladder", *SMALL, "--seed", "9"]) == 2
+
+    assert "choose another --name" in capsys.readouterr().err
+
+
+def test_the_opponent_itself_needs_no_games():
+    """Its row is the fair share by definition."""
+    config = Config(policies=("random", "expert"), against="expert", players=(2,))
+
+    assert table(config, {}).splitlines()[-1] == "| expert | - |"
+
+
+def test_policies_that_look_ahead_play_fewer_games():
+    config = Config(policies=("search:50", "random"), games=1000, search_games=10)
+
+    assert (config.games_of("search:50"), config.games_of("random")) == (10, 1000)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policies": ("random", "random")}, "each policy once"),
+        ({"policies": ("nobody", "random")}, "no such policy: 'nobody'"),
+        ({"against": "nobody"}, "no such policy: 'nobody'"),
+        ({"players": (1,)}, "2 to 8"),
+        ({"players": ()}, "at least one"),
+        ({"players": (2, 2)}, "different numbers"),
+        ({"games": 0}, "games must be a whole number from 1"),
+        ({"name": "../x"}, "name must be that of a folder"),
+    ],
+)
+def test_mistakes_are_refused_at_the_door(options, message):
+    with pytest.raises(ValueError, match=message):
+        Config(**options)
+
+
+def test_a_folder_without_results_is_a_new_ladder(tmp_path):
+    assert earlier(Config(), tmp_path) == {}
