@@ -29,7 +29,7 @@ CORE_SOURCES := $(wildcard uno_flex_env/core/*.hpp uno_flex_env/core/*.cpp)
 SANITIZED := build/sanitized
 
 .DEFAULT_GOAL := help
-.PHONY: help test train bench lint format core sanitize clean
+.PHONY: help test train notebooks bench lint format core sanitize clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ test: $(READY) ## Run the tests
 
 train: $(READY) ## Train an agent for some minutes and print its win rates
 	$(PY) -m experiments train --config configs/train/quick.toml
+
+notebooks: $(READY) ## Run the notebooks from their text and keep what they show
+	$(BIN)/jupytext --sync notebooks/*.py
+	$(BIN)/jupyter execute --inplace notebooks/*.ipynb
 
 bench: $(READY) ## Measure the speed, also against other packages
 	$(PIP_INSTALL) rlcard

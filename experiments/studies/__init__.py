@@ -1,0 +1,1 @@
+"""Studies of the game: simulations, statistics, figures and a report each."""

@@ -1,0 +1,110 @@
+"""Rules that a person can use: a shallow tree fitted to what spending the Power was worth in many decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.model_selection import GroupKFold, cross_val_predict
+from sklearn.tree import DecisionTreeRegressor
+
+from agents.flex_bots import FEATURES, Condition, Rule
+from experiments.studies.decisions import Tried
+from experiments.studies.estimates import Estimate, Floats, estimate, points
+
+DEPTH = 3
+FOLDS = 5
+LEAST_SHARE = 0.04
+"""Of all decisions, in each leaf."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where a rule holds."""
+
+    path: tuple[Condition, ...]
+    """The questions of the tree, with the answers that lead here."""
+    rule: Rule
+    """The same without those that later ones make needless."""
+    worth: Estimate
+    """Of the best flex over the best other play, on the decisions that the tree was fitted to."""
+    share: float
+    """Of all decisions."""
+
+    def sentence(self) -> str:
+        """For people."""
+        where = " and ".join(map(condition, self.rule.conditions)) or "always"
+        what = "spend the Power" if self.rule.spend else "hold it"
+        return (
+            f"If {where}: {what} (flexing is worth {points(self.worth)} points; {100 * self.share:.0f} % of the cases)."
+        )
+
+
+@dataclass(frozen=True)
+class Found:
+    """A tree, and what following it would be worth, in win probability for each decision, over always holding."""
+
+    leaves: tuple[Leaf, ...]
+    by_tree: Estimate
+    """Cross-validated: each decision by a tree that was fitted to other deals."""
+    always: Estimate
+    """Always spending."""
+    by_policy: Estimate
+    """Spending where the policy did."""
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """One for each leaf."""
+        return tuple(leaf.rule for leaf in self.leaves)
+
+
+def find(tried: Tried) -> Found:
+    """Fit a tree to spending or holding; deals stay together in the folds."""
+    worth = tried.spend_or_hold()
+    table = np.stack([tried[name] for name in FEATURES], axis=1).astype(np.float64)
+    least = max(2, int(LEAST_SHARE * len(worth)))
+    tree = DecisionTreeRegressor(max_depth=DEPTH, min_samples_leaf=least, random_state=0)
+    folds = GroupKFold(n_splits=min(FOLDS, len(np.unique(tried["deal"]))))
+    foreseen = cross_val_predict(tree, table, worth, groups=tried["deal"], cv=folds)
+    tree.fit(table, worth)
+    return Found(
+        tuple(_leaves(tree, table, worth)),
+        estimate(np.where(foreseen > 0, worth, 0.0)),
+        estimate(worth),
+        estimate(np.where(tried.flexed, worth, 0.0)),
+    )
+
+
+def _leaves(tree: DecisionTreeRegressor, table: Floats, worth: Floats) -> Iterator[Leaf]:
+    """From the left to the right."""
+    nodes, names, at = tree.tree_, list(FEATURES), tree.apply(table)
+
+    def below(node: int, path: tuple[Condition, ...]) -> Iterator[Leaf]:
+        if nodes.children_left[node] < 0:
+            inside = at == node
+            rule = Rule(_shortened(path), bool(worth[inside].mean() > 0))
+            yield Leaf(path, rule, estimate(worth[inside]), float(inside.mean()))
+            return
+        feature, threshold = names[nodes.feature[node]], float(nodes.threshold[node])
+        yield from below(nodes.children_left[node], (*path, (feature, False, threshold)))
+        yield from below(nodes.children_right[node], (*path, (feature, True, threshold)))
+
+    yield from below(0, ())
+
+
+def _shortened(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Of conditions on one feature in one direction the last is the narrowest."""
+    narrowest = {(feature, above): threshold for feature, above, threshold in path}
+    return tuple((feature, above, threshold) for (feature, above), threshold in narrowest.items())
+
+
+def condition(given: Condition) -> str:
+    """For people: all features are whole numbers."""
+    name, above, threshold = given
+    words = FEATURES[name]
+    if words.startswith("you can flex: "):
+        kind = words.removeprefix("you can flex: ")
+        return f"you can flex a card for {kind}" if above else f"you can't flex a card for {kind}"
+    number = int(np.floor(threshold))
+    return f"{words}: at least {number + 1}" if above else f"{words}: at most {number}"
