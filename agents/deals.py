@@ -2,7 +2,8 @@
 
 The cards of a deal come in the same order and each decision of a seat has the same key in every seating. Against keys
 of their own, that takes 6 % off the variance of a deal's win rate (flex_when_stuck against flex_any, two and four
-players, 20,000 and 10,000 deals). Whether draws keyed by seat, too, would take off more has not been measured.
+players, 20,000 and 10,000 deals). Draws keyed by (deal, seat, count) in the same way were tried: 6 % less at two
+players and nothing at four, too little for a second way to shuffle in the engine.
 """
 
 from __future__ import annotations

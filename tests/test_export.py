@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,10 @@ def _one_thread():
         yield
 
 
-@pytest.fixture(scope="module")
-def files() -> list[bytes]:
-    """Of a network of each kind."""
-    with one_thread():
-        return [to_onnx(make_network(config), {"decisions": 7, "kind": config.kind}) for config in KINDS]
+@cache
+def exported(kind: int) -> bytes:
+    """The file of a network of that kind."""
+    return to_onnx(make_network(KINDS[kind]), {"decisions": 7, "kind": KINDS[kind].kind})
 
 
 def session(data: bytes) -> onnxruntime.InferenceSession:
@@ -90,18 +90,18 @@ def positions(players: int, events: int, steps: int = 40, games: int = 24) -> It
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=NAMES)
-def test_onnxruntime_gives_the_probabilities_of_the_policy(files, kind):
+def test_onnxruntime_gives_the_probabilities_of_the_policy(kind):
     """At 3,840 positions of 2, 3, 4 and 8 players, in every phase of a round; exactly 0 where illegal. The value, too,
     but none where the critic sees all hands.
 
     Seen red with the mask left out, with the events in the opposite order, and with the logits halved."""
     network = make_network(KINDS[kind])
-    policy, exported = NetworkPolicy(network, "x"), session(files[kind])
+    policy, file = NetworkPolicy(network, "x"), session(exported(kind))
     phases = np.zeros(LAYOUT["phase"].shape, np.int64)
 
     for players in (2, 3, 4, 8):
         for seen in positions(players, KINDS[kind].events):
-            answer = run(exported, seen)
+            answer = run(file, seen)
             history = None if seen.history is None else torch.from_numpy(seen.history)
             with torch.inference_mode():
                 value = network(torch.from_numpy(seen.observation), history)[1].numpy()
@@ -119,15 +119,15 @@ def test_onnxruntime_gives_the_probabilities_of_the_policy(files, kind):
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=NAMES)
-def test_a_batch_has_any_size(files, kind):
+def test_a_batch_has_any_size(kind):
     """One row, or all; a row's answer does not depend on the others.
 
     Seen red with a file of fixed shapes."""
-    exported = session(files[kind])
+    file = session(exported(kind))
     (seen,) = positions(4, KINDS[kind].events, steps=1, games=300)
 
-    together = run(exported, seen)["probabilities"]
-    alone = np.concatenate([run(exported, seen[row : row + 1])["probabilities"] for row in range(0, 300, 50)])
+    together = run(file, seen)["probabilities"]
+    alone = np.concatenate([run(file, seen[row : row + 1])["probabilities"] for row in range(0, 300, 50)])
 
     assert together.shape == (300, NUM_ACTIONS)
     assert np.abs(together[::50] - alone).max() < CLOSE
@@ -137,38 +137,38 @@ def test_a_batch_has_any_size(files, kind):
 
 
 @pytest.mark.parametrize("players", range(2, 9))
-def test_nothing_illegal_is_ever_played(files, players):
+def test_nothing_illegal_is_ever_played(players):
     """Fault 14. Whole games in the environment in which an illegal action is an error.
 
     Seen red with the mask left out."""
-    exported, rng = session(files[RESIDUAL]), np.random.default_rng(players)
+    file, rng = session(exported(RESIDUAL)), np.random.default_rng(players)
     env = VecEnv(16, players, seed=players)
     env.reset()
     finished = 0
 
     for _ in range(60 * players):
         inputs = {"observation": env.observations, "action_mask": env.action_masks}
-        env.step(draw(exported.run(["probabilities"], inputs)[0], rng))
+        env.step(draw(file.run(["probabilities"], inputs)[0], rng))
         finished += int(np.count_nonzero(env.terminated))
 
     assert finished > 16
 
 
-def test_masks_of_other_dtypes_mean_the_same_or_are_refused(files):
+def test_masks_of_other_dtypes_mean_the_same_or_are_refused():
     """Faults 14 and 17. As int8 after bool, and where another number than 1 means legal; a bool mask as it is gets
     onnxruntime's own error, not another meaning.
 
     Seen red with `action_mask == 1` in the file."""
-    exported = session(files[MLP])
+    file = session(exported(MLP))
     (seen,) = positions(3, 0, steps=1)
     mask = seen.action_mask.astype(bool)
-    expected = run(exported, seen)["probabilities"]
+    expected = run(file, seen)["probabilities"]
 
     for other in (mask.astype(np.int8), mask.view(np.int8), -mask.astype(np.int8), 2 * mask.astype(np.int8)):
-        answer = run(exported, Decisions(seen.observation, other, seen.noise))["probabilities"]
+        answer = run(file, Decisions(seen.observation, other, seen.noise))["probabilities"]
         assert (answer == expected).all()
     with pytest.raises(Exception, match=r"tensor\(bool\).*expected.*tensor\(int8\)"):
-        run(exported, Decisions(seen.observation, mask, seen.noise))
+        run(file, Decisions(seen.observation, mask, seen.noise))
 
 
 def test_extreme_logits_leave_illegal_actions_at_zero():
@@ -179,11 +179,11 @@ def test_extreme_logits_leave_illegal_actions_at_zero():
     with torch.no_grad():
         network.policy.weight.zero_()
         network.policy.bias.copy_(torch.linspace(-1e4, 1e4, NUM_ACTIONS))
-    exported = session(to_onnx(network, {}))
+    file = session(to_onnx(network, {}))
     mask = np.concatenate([np.eye(NUM_ACTIONS, dtype=np.int8), np.zeros((1, NUM_ACTIONS), np.int8)])
     observation = np.zeros((len(mask), NUM_FEATURES), np.uint8)
 
-    answer = run(exported, Decisions(observation, mask, np.zeros(len(mask), np.uint64)))["probabilities"]
+    answer = run(file, Decisions(observation, mask, np.zeros(len(mask), np.uint64)))["probabilities"]
 
     assert (answer == mask).all()
 
@@ -192,12 +192,12 @@ def test_extreme_logits_leave_illegal_actions_at_zero():
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=NAMES)
-def test_the_file_describes_itself(files, kind):
+def test_the_file_describes_itself(kind):
     """Observation and actions by name, what it was made for and by; inputs and outputs as they are.
 
     Seen red without one of the parts, and with a dtype changed in the file or in its words."""
-    exported = session(files[kind])
-    facts = {name: json.loads(fact) for name, fact in exported.get_modelmeta().custom_metadata_map.items()}
+    file = session(exported(kind))
+    facts = {name: json.loads(fact) for name, fact in file.get_modelmeta().custom_metadata_map.items()}
 
     assert facts["format"] == "uno-flex-onnx/1"
     environment = {"name": "uno_flex_v0", "features": 640, "actions": 216, "version": uno_flex_env.__version__}
@@ -210,7 +210,7 @@ def test_the_file_describes_itself(files, kind):
     assert described == layout
     assert NetworkConfig(**facts["network"]) == KINDS[kind]
     assert facts["about"] == {"decisions": 7, "kind": KINDS[kind].kind}
-    for words, entries in (("inputs", exported.get_inputs()), ("outputs", exported.get_outputs())):
+    for words, entries in (("inputs", file.get_inputs()), ("outputs", file.get_outputs())):
         assert list(facts[words]) == [entry.name for entry in entries]
         for entry in entries:
             shape = ", ".join("B" if size == "batch" else str(size) for size in entry.shape)
@@ -218,14 +218,14 @@ def test_the_file_describes_itself(files, kind):
             assert facts[words][entry.name].startswith(f"({shape}{',' * (len(entry.shape) == 1)}) {dtype}, ")
 
 
-def test_a_file_holds_nothing_of_the_machine_that_made_it(files):
+def test_a_file_holds_nothing_of_the_machine_that_made_it():
     """The same network gives the same bytes, without a path.
 
     Seen red with the exporter's notes left in."""
     again = to_onnx(make_network(KINDS[HISTORY]), {"decisions": 7, "kind": "history"})
 
-    assert again == files[HISTORY]
-    for data in files:
+    assert again == exported(HISTORY)
+    for data in map(exported, range(len(KINDS))):
         assert re.search(rb"site-packages|\.py\b", data) is None
         assert str(ROOT).encode() not in data
 
@@ -241,7 +241,7 @@ def saved(folder: Path, network: ActorCritic | None = None) -> Path:
     return run_folder
 
 
-def test_a_network_is_exported_by_its_name(files, tmp_path, monkeypatch, capsys):
+def test_a_network_is_exported_by_its_name(tmp_path, monkeypatch, capsys):
     """Fault 22. In the current folder under the name of its run, or where it is told to; in place of what was there.
 
     Seen red with a file of another kind, and with the name of the file in the run."""
@@ -252,7 +252,7 @@ def test_a_network_is_exported_by_its_name(files, tmp_path, monkeypatch, capsys)
     assert command.main(["export", "runs/mine"]) == 0
     assert command.main(["export", f"runs/mine/{POLICY}", "--to", "other.onnx"]) == 0
 
-    assert Path("mine.onnx").read_bytes() == Path("other.onnx").read_bytes() == files[MLP]
+    assert Path("mine.onnx").read_bytes() == Path("other.onnx").read_bytes() == exported(MLP)
     assert "mine.onnx: mlp network, " in (said := capsys.readouterr().out)
     assert "the network's own probabilities at 896 positions" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.onnx", "other.onnx", "runs"]
@@ -407,12 +407,12 @@ def play(file: Path, players: int) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("kind", "players"), [(MLP, 2), (HISTORY, 8), (PRIVILEGED, 3)])
-def test_the_example_plays_a_game_without_torch(files, tmp_path, kind, players):
+def test_the_example_plays_a_game_without_torch(tmp_path, kind, players):
     """Faults 14 and 22. What it prints is a game by the rules, replayed here, and each player's reward at its end.
 
     Seen red with torch imported in the example, with the mask left out of the file, and with a reward missing."""
     file = tmp_path / "x.onnx"
-    file.write_bytes(files[kind])
+    file.write_bytes(exported(kind))
 
     done = play(file, players)
 
@@ -428,16 +428,16 @@ def test_the_example_plays_a_game_without_torch(files, tmp_path, kind, players):
     assert rewards == pytest.approx(won)
 
 
-def test_the_example_refuses_files_of_others(files, tmp_path):
+def test_the_example_refuses_files_of_others(tmp_path):
     """A network for something else, by its metadata; half of a file, by onnxruntime.
 
     Seen red without the look at the metadata."""
-    model = onnx.load_from_string(files[MLP])
+    model = onnx.load_from_string(exported(MLP))
     onnx.helper.set_model_props(model, {"environment": json.dumps({"name": "chess_v6"})})
     (tmp_path / "other.onnx").write_bytes(model.SerializeToString())
     del model.metadata_props[:]
     (tmp_path / "silent.onnx").write_bytes(model.SerializeToString())
-    (tmp_path / "half.onnx").write_bytes(files[MLP][: len(files[MLP]) // 2])
+    (tmp_path / "half.onnx").write_bytes(exported(MLP)[: len(exported(MLP)) // 2])
 
     for name, message in (("other", "other.onnx is no network for uno_flex_v0"), ("half", "half.onnx failed")):
         done = play(tmp_path / f"{name}.onnx", 2)
