@@ -111,7 +111,11 @@ def _power(results: Results, folder: Path) -> str:
     figures.save(figures.curves(panels, tables, "worth of a green Power, points"), folder / "figures", "power")
     overall, alone = findings.power_by_players(results), findings.alone_by_players(results)
     pairs = results.pairs()
-    text = caption("A green Power", "is worth", overall) + " " + range_of(panels["flex_cards"], "flex_cards")
+    text = (
+        caption("A green Power", "is worth", overall, "more than a red one", "less than a red one")
+        + " "
+        + range_of(panels["flex_cards"], "flex_cards")
+    )
     head = ["players", "deals", "green less red", "only green one less as it was"]
     rows = [[str(p), f"{v.deals:,}", points(v), points(alone[p]) if p in alone else "-"] for p, v in overall.items()]
     return "\n\n".join(
@@ -151,7 +155,10 @@ def _spend(results: Results, folder: Path) -> str:
             "## Spend now, or hold?",
             "Decisions in which a flex and another play are legal: the best flex less the best other play.",
             table(head, rows),
-            _figure("spend", caption("The best flex", "is worth", overall, "more than the best other play")),
+            _figure(
+                "spend",
+                caption("The best flex", "is worth", overall, "more than the best other play", "less than that"),
+            ),
             *(_by_feature(panels[feature], feature) for feature in BINS),
             _figure("spend_map", "The same by both hands. Light: spend; dark: hold; bold: beyond doubt at that table."),
             _agreement(results, "hold", "The policy's favorite flex against its favorite other play"),
@@ -278,7 +285,7 @@ def _ladders(results: Results, folder: Path) -> str:
     figures.save(figures.ladders(panels, tables), folder / "figures", "ladders")
     cells = {how: _column(policy, how) for how in ("never", "first_chance", "when_stuck")}
     text = " ".join(
-        caption(f"One that {figures.LADDER_LABELS[how]}", "wins", column, "more than a fair share", signed_words=True)
+        caption(f"One that {figures.LADDER_LABELS[how]}", "wins", column, "above a fair share", "below it")
         for how, column in cells.items()
     )
     return "\n\n".join(

@@ -18,22 +18,23 @@ def each(cells: Mapping[int, Estimate]) -> str:
     return listed([f"{points(value)} at {players} players" for players, value in cells.items()]) or "nothing measured"
 
 
-def caption(what: str, verb: str, cells: Mapping[int, Estimate], than: str = "", *, signed_words: bool = False) -> str:
-    """Where a difference is beyond doubt and which way, and where it is not."""
-    groups: dict[str, list[str]] = {"more": [], "less": [], "unclear": []}
-    for players, value in cells.items():
-        groups["unclear" if not value.sure else "more" if value.mean > 0 else "less"].append(
-            f"{abs(100 * value.mean):.1f} at {players} players" if value.sure else f"{players}"
-        )
+def caption(what: str, verb: str, cells: Mapping[int, Estimate], more: str, less: str) -> str:
+    """Where a difference is beyond doubt and which way, and where it is not.
+
+    >>> cells = {2: Estimate(0.02, 0.01, 0.03, 100, 0.0, 0.0), 3: Estimate(0.01, -0.01, 0.03, 100)}
+    >>> caption("Flexing", "is worth", cells, "more than holding", "less than holding")
+    'Flexing is worth 2.0 points more than holding at 2 players; no difference is beyond doubt at 3 players.'
+    """
+    sure = {players: value for players, value in cells.items() if value.sure}
     parts = []
-    if groups["more"]:
-        parts.append(f"{verb} {listed(groups['more'])} points {than}".rstrip())
-    if groups["less"]:
-        opposite = than.replace("more", "fewer" if signed_words else "less")
-        parts.append(f"{verb} {listed(groups['less'])} points {opposite or 'less than nothing'}".rstrip())
-    if groups["unclear"]:
-        parts.append(f"makes no difference beyond doubt at {listed(groups['unclear'])} players")
-    return f"{what} {'; it '.join(parts)}." if parts else ""
+    for sign, than in ((1, more), (-1, less)):
+        here = {players: value for players, value in sure.items() if value.mean * sign > 0}
+        if here:
+            amounts = listed([f"{abs(100 * value.mean):.1f}" for value in here.values()])
+            parts.append(f"{verb} {amounts} points {than} at {listed(list(map(str, here)))} players")
+    if unclear := [str(players) for players in cells if players not in sure]:
+        parts.append(f"no difference is beyond doubt at {listed(unclear)} players")
+    return f"{what} {'; '.join(parts)}." if sure else f"{what}: {parts[0]}." if parts else ""
 
 
 def range_of(cells: Mapping[int, Mapping[int, Estimate]], feature: str) -> str:
