@@ -111,11 +111,8 @@ def _power(results: Results, folder: Path) -> str:
     figures.save(figures.curves(panels, tables, "worth of a green Power, points"), folder / "figures", "power")
     overall, alone = findings.power_by_players(results), findings.alone_by_players(results)
     pairs = results.pairs()
-    text = (
-        caption("A green Power", "is worth", overall, "more than a red one", "less than a red one")
-        + " "
-        + range_of(panels["flex_cards"], "flex_cards")
-    )
+    text = caption("A green Power", "is worth", overall, "more than a red one", "less than a red one")
+    text += " " + range_of(panels["flex_cards"], "flex_cards")
     head = ["players", "deals", "green less red", "only green one less as it was"]
     rows = [[str(p), f"{v.deals:,}", points(v), points(alone[p]) if p in alone else "-"] for p, v in overall.items()]
     return "\n\n".join(
@@ -136,6 +133,7 @@ def _spend(results: Results, folder: Path) -> str:
     figures.save(figures.curves(panels, players, "flex less other play, points"), folder / "figures", "spend")
     figures.save(figures.maps({p: findings.spend_map(results, p) for p in players}), folder / "figures", "spend_map")
     overall = findings.spend_by_players(results)
+    text = caption("The best flex", "is worth", overall, "more than the best other play", "less than that")
     deeds, last = findings.spend_by_deed(results), findings.spend_by_last(results)
     head = ["players", "deals", "all", "where it flexed", "where it held", "last green player", "others"]
     rows = [
@@ -155,10 +153,7 @@ def _spend(results: Results, folder: Path) -> str:
             "## Spend now, or hold?",
             "Decisions in which a flex and another play are legal: the best flex less the best other play.",
             table(head, rows),
-            _figure(
-                "spend",
-                caption("The best flex", "is worth", overall, "more than the best other play", "less than that"),
-            ),
+            _figure("spend", text),
             *(_by_feature(panels[feature], feature) for feature in BINS),
             _figure("spend_map", "The same by both hands. Light: spend; dark: hold; bold: beyond doubt at that table."),
             _agreement(results, "hold", "The policy's favorite flex against its favorite other play"),
