@@ -291,7 +291,7 @@ def _score(table: dict[str, Any], seat: int) -> list[str]:
 
 REGULAR = {
     "S": "next is skipped",
-    "R": "direction changes",
+    "R": "direction turns",
     "D": "next draws 2 and is skipped",
     "WF": "flips every Power",
     "WT": "color only",
@@ -300,7 +300,7 @@ REGULAR = {
 }
 FLEX = {
     "S": "you play again",
-    "R": "direction changes, next is skipped",
+    "R": "direction turns, next is skipped",
     "D": "everyone else draws 1",
     "WT": "whom you aim at draws 2",
     "WA": "everyone else draws 2",
