@@ -86,8 +86,7 @@ PRETRAINED = Path(__file__).with_name("pretrained")
 
 
 def find_policy(name: str) -> Path | None:
-    """The file of a network, by its own name, that of its run's folder, or that of a pretrained one; None if there is no
-    such file."""
+    """The file of a network, by its own name, its run's folder or a pretrained one's name; None if there is none."""
     for path in (Path(name), Path(name) / POLICY, PRETRAINED / f"{name}.safetensors"):
         if path.is_file():
             return path

@@ -14,12 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from agents.network import masked_log_softmax, sample
 from agents.neural import NetworkPolicy
-from agents.policy import Actions, Decisions, Policy, uniforms
+from agents.policy import Actions, Decisions, Policy
 from agents.ppo import resolve
 from uno_flex_env.learner import mixed
-from uno_flex_env.positions import Positions, Views
+from uno_flex_env.positions import Views
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,29 +69,33 @@ class BotSearch:
 
 
 class NetworkSearch:
-    """One move ahead with a network: candidates are its likely actions; in each world it plays the others until the
-    player decides again, and its critic says what that is worth.
+    """Playouts by a network: its likely actions are tried in the same worlds, and it plays all seats to the end.
+
+    The critic is not asked: what it says one move ahead was worse than no search at all (-0.3 points of win rate for
+    each decision in which a network of 59 % against the expert had a choice; 200 playouts to the end gave +0.5).
 
     Args:
         name: see `Policy.name`.
-        prior: its likeliest move is kept in doubt. Its critic must not need hidden cards, nor the network past events.
+        prior: its likeliest move is kept in doubt. It must not need past events.
         budget: for each move; a simulation is one candidate in one world.
     """
 
     looks_ahead = True
     history = 0
-    LIKELY = 0.02
+    LIKELY = 0.005
     """Actions of at least this probability are candidates."""
     WORLDS = 32
-    """Tried at once."""
-    CONFIDENCE = 2.0
+    """Tried at once, and the fewest to decide by."""
+    CONFIDENCE = 1.0
     """Standard errors by which a candidate must be ahead of the default move."""
+    LONGEST = 500
+    """Decisions after which a playout is given up as not won: what plays by noise alone can draw for ever."""
     BEATEN = 3.0
     """Standard errors behind the best one after which a candidate is given up."""
 
     def __init__(self, name: str, prior: NetworkPolicy, budget: Budget) -> None:
-        if prior.network.critic is not None or prior.history:
-            raise ValueError(f"{prior.name} can't guide a search: its critic needs hidden cards, or it past events")
+        if prior.history:
+            raise ValueError(f"{prior.name} can't guide a search: it reads past events, which playouts don't keep")
         self.name, self.prior, self.budget = name, prior, budget
         self.precision = resolve("auto", torch.device("cpu"))
 
@@ -108,74 +111,61 @@ class NetworkSearch:
         return actions
 
     def _choose(self, view: Views, candidates: npt.NDArray[np.intp], default: int, key: np.uint64) -> int:
-        began, spent, worlds = time.thread_time(), 0, 0
-        values = np.empty((0, candidates.size))
-        look = self.WORLDS
+        spent, began = 0, time.thread_time()
+        won = np.empty((0, candidates.size))
         while candidates.size > 1:
+            worlds, elapsed = len(won), time.thread_time() - began
             spent += candidates.size * self.WORLDS
             if self.budget.simulations and spent > self.budget.simulations:
                 break
-            if self.budget.seconds and time.thread_time() - began > self.budget.seconds:
-                break
+            if self.budget.seconds and worlds and elapsed * (1 + self.WORLDS / worlds) > self.budget.seconds:
+                break  # there is no time for as many again
             keys = mixed(key + np.arange(worlds, worlds + self.WORLDS, dtype=np.uint64))
-            worlds += self.WORLDS
-            values = np.concatenate([values, self._try(view, candidates, keys)])
-            if worlds == look:
-                look *= 2
-                best = values.mean(axis=0).argmax()
-                keep = lead(values, best) <= self.BEATEN
-                candidates, values = candidates[keep], values[:, keep]
-        if not len(values):
+            won = np.concatenate([won, self._play_on(view, candidates, keys)])
+            if len(won).bit_count() == 1:  # at 32, 64, 128 and so on
+                keep = lead(won, int(won.mean(axis=0).argmax())) <= self.BEATEN
+                candidates, won = candidates[keep], won[:, keep]
+        if not len(won):
             return default
-        best = int(values.mean(axis=0).argmax())
+        best = int(won.mean(axis=0).argmax())
         usual = np.flatnonzero(candidates == default)
-        if usual.size and lead(values, best)[usual[0]] <= self.CONFIDENCE:
+        if usual.size and lead(won, best)[usual[0]] <= self.CONFIDENCE:
             return default
         return int(candidates[best])
 
-    def _try(self, view: Views, candidates: npt.NDArray[np.intp], keys: npt.NDArray[np.uint64]) -> Floats:
-        """What each candidate is worth to the player in each world, (worlds, candidates)."""
+    def _play_on(self, view: Views, candidates: npt.NDArray[np.intp], keys: npt.NDArray[np.uint64]) -> Floats:
+        """Whether the player wins after each candidate in each world, (worlds, candidates), 0 or 1."""
         viewer, count = int(view.viewers[0]), candidates.size
         tables = view.repeat(len(keys)).determinize(keys).repeat(count)
+        won = np.zeros(len(tables))
         tables.apply(np.tile(candidates, len(keys)))
-        luck = np.repeat(keys, count)  # the same for all candidates in a world
-        for step in range(64):
-            going = np.flatnonzero((tables.movers >= 0) & (tables.movers != viewer))
-            if not going.size:
+        rows = np.arange(len(tables))  # of `won`, for each table that goes on
+        for _ in range(self.LONGEST):
+            over = tables.is_over
+            if over.any():
+                won[rows[over]] = tables.winners[over] == viewer
+                tables, rows = tables[~over], rows[~over]
+            if not rows.size:
                 break
-            actions = np.full(len(tables), -1)
-            actions[going] = self._others(tables[going], uniforms(luck[going], step))
-            tables.apply(actions)
-        return self._worth(tables, viewer).reshape(len(keys), count)
-
-    def _others(self, tables: Positions, uniform: Floats) -> npt.NDArray[np.int64]:
-        observations, masks = tables.observe()
-        logits, _ = self._ask(observations)
-        probs = masked_log_softmax(logits, torch.from_numpy(masks) != 0)[1]
-        return np.asarray(sample(probs, torch.from_numpy(uniform)).numpy(), np.int64)
-
-    def _worth(self, tables: Positions, viewer: int) -> Floats:
-        """In units of the reward "win": 1 for a win, -1 / (n - 1) for a loss."""
-        worth = np.where(tables.winners == viewer, 1.0, -1.0 / (tables.num_players - 1))
-        going = np.flatnonzero(tables.movers >= 0)
-        if going.size:
-            observations, _ = tables[going].observe(np.full(going.size, viewer))
-            worth[going] = self._ask(observations)[1].float().numpy()
-        return np.asarray(worth, np.float64)
+            tables.apply(self._likeliest(*tables.observe()))
+        return won.reshape(len(keys), count)
 
     @torch.inference_mode()
-    def _ask(self, observations: npt.NDArray[np.uint8]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits and values, with the fastest products: the noise of the worlds is far larger than their rounding."""
+    def _likeliest(self, observations: npt.NDArray[np.uint8], masks: npt.NDArray[np.int8]) -> Actions:
+        """With the fastest products that there are: the noise of the worlds is far larger than their rounding."""
         with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == torch.bfloat16):
-            logits, values = self.prior.network(torch.from_numpy(observations))
-        return logits, values
+            logits, _ = self.prior.network(torch.from_numpy(observations))
+        legal = torch.from_numpy(masks) != 0
+        return np.asarray(torch.where(legal, logits.float(), -torch.inf).argmax(dim=1).numpy(), np.int64)
 
 
-def lead(values: Floats, best: int) -> Floats:
-    """By how many standard errors one column exceeds each, paired row by row: (C,); 0 for itself."""
-    ahead = values[:, [best]] - values
-    error = ahead.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.inf
-    leads: Floats = np.divide(ahead.mean(axis=0), error, out=np.zeros(values.shape[1]), where=error > 0)
+def lead(won: Floats, best: int) -> Floats:
+    """By how many standard errors one column of zeros and ones exceeds each, paired row by row: (C,).
+
+    One row is added in which it wins and the other loses, and one of the opposite, so that few rows prove little.
+    """
+    ahead = np.concatenate([won[:, [best]] - won, np.ones((1, won.shape[1])), -np.ones((1, won.shape[1]))])
+    leads: Floats = ahead.mean(axis=0) / (ahead.std(axis=0) / np.sqrt(len(ahead)))
     return leads
 
 

@@ -85,8 +85,8 @@ def test_it_gives_no_turn_to_whoever_is_about_to_win(method):
 
 
 def test_the_tree_counts_wins_for_whoever_decides():
-    """Both cards of seat 0 fit. After g1 seat 1 could win in many worlds, or draw: only a tree in which seat 1 looks for
-    its own win gives g1 up. Seen red with all wins counted for seat 0: the tree then thinks that seat 1 draws."""
+    """Both cards of seat 0 fit. After g1 seat 1 could win in many worlds, or draw: only a tree in which seat 1 looks
+    for its own win gives g1 up. Seen red with all wins counted for seat 0: the tree then thinks that seat 1 draws."""
     game = table("g5 | 0: gS g1 | 1: b4")
 
     _, visits, _ = view_of(game).search([text_to_action("gS")], [3], simulations=3000, method="tree")
@@ -137,10 +137,10 @@ def test_without_confidence_the_luckiest_move_is_taken():
 
 
 def test_the_lead_is_counted_in_paired_standard_errors():
-    """By hand: differences 1, 1, 0, 1 have the mean 0.75 and the standard deviation 0.5, so the lead is 3."""
-    values = np.array([[2.0, 1.0], [5.0, 4.0], [3.0, 3.0], [0.0, -1.0]])
+    """By hand: differences 1, 1, 0, 1 and the 1 and -1 that are added have the mean 1/2 and the variance 5/6 - 1/4."""
+    won = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0], [1.0, 0.0]])
 
-    assert lead(values, 0).tolist() == pytest.approx([0.0, 3.0])
+    assert lead(won, 0).tolist() == pytest.approx([0.0, 0.5 / ((5 / 6 - 1 / 4) / 6) ** 0.5])
 
 
 # ---- The budget ----
@@ -275,12 +275,11 @@ def test_a_network_guides_a_search(num_players):
 
 
 def test_a_network_search_takes_the_move_that_wins():
-    """Whatever the network thinks of it, as long as it is among its candidates. Seen red with the worth of a finished
-    round taken from the critic."""
+    """Whatever the network thinks of it, as long as it is among its candidates. Seen red with the wins of seat 1
+    counted."""
     game = table("g5 | 0: g1 | 1: b4 b6 r1")
     search = network_search("400")
     torch.nn.init.zeros_(search.prior.network.policy.weight)  # all legal actions are about as likely
-    torch.nn.init.zeros_(search.prior.network.value.weight)
 
     assert search.act(decision(game)).tolist() == [text_to_action("g1")]
 
@@ -304,10 +303,9 @@ def test_a_search_is_no_opponent_of_a_league():
         League(LeagueConfig(fraction=0.5, opponents=("search:50",)), 0)
 
 
-def test_a_network_that_needs_more_than_an_observation_guides_no_search():
-    for kind in ({"privileged": True}, {"kind": "history"}):
-        with pytest.raises(ValueError, match="prior can't guide a search"):
-            network_search(**kind)
+def test_a_network_that_reads_past_events_guides_no_search():
+    with pytest.raises(ValueError, match="prior can't guide a search"):
+        network_search(kind="history")
 
 
 def test_mistakes_are_refused_at_the_door():

@@ -97,9 +97,9 @@ def by_group(groups: npt.NDArray[Any], values: Floats, enough: int = 50, **bound
 
 def points(value: Estimate, signed: bool = True) -> str:
     """For people, in percentage points; a star says that it is different from zero after the correction."""
-    numbers = [100 * number for number in (value.mean, value.low, value.high)]
-    if any(np.isnan(numbers)):
+    if np.isnan(value.mean):
         return "-"
+    numbers = [round(100 * number, 1) + 0.0 for number in (value.mean, value.low, value.high)]  # no -0.0
     sign = "+" if signed else ""
     star = "*" if signed and value.sure else ""
     return f"{numbers[0]:{sign}.1f}{star} [{numbers[1]:{sign}.1f}, {numbers[2]:{sign}.1f}]"

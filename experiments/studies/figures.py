@@ -18,7 +18,7 @@ from agents.files import write_whole
 from agents.flex_bots import FLEX_KINDS
 from experiments.figures import COLORS
 from experiments.studies.estimates import Estimate, points
-from experiments.studies.findings import MAP_LABELS, Reset, bin_label
+from experiments.studies.findings import LEADER_LABELS, OWN_LABELS, Reset, bin_label
 from experiments.studies.rules import Found, Leaf, condition
 
 Curves = Mapping[int, Mapping[int, Estimate]]
@@ -67,7 +67,7 @@ def save(figure: Figure, folder: Path, name: str) -> None:
 def _as_points(axes: Axes, direction: str) -> None:
     """Label an axis in percentage points; zero is marked."""
     axis = axes.xaxis if direction == "x" else axes.yaxis
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:+.0f}" if abs(value) > 1e-9 else "0"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:+.3g}" if abs(value) > 1e-9 else "0"))
     (axes.axvline if direction == "x" else axes.axhline)(0, color="#666666", linewidth=0.9, zorder=0)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -77,39 +77,44 @@ def _style(players: int, tables: Sequence[int]) -> tuple[str, Any, str]:
     return STYLES[list(tables).index(players) % len(STYLES)]
 
 
-def curves(panels: Mapping[str, Curves], tables: Sequence[int], ylabel: str) -> Figure:
-    """A panel for each feature, a line with its 95 % band for each number of players."""
-    figure = new(9.6, 6.8)
-    for place, (feature, by_players) in enumerate(panels.items()):
-        axes = figure.add_subplot(2, 2, place + 1)
+def curves(rows: Mapping[str, Curves], tables: Sequence[int], ylabel: str) -> Figure:
+    """A row for each feature, a column for each number of players: means with their 95 % band."""
+    figure = new(1.0 + 2.1 * len(tables), 2.0 * len(rows))
+    panels = figure.subplots(len(rows), len(tables), sharey=True, squeeze=False)
+    for row, (feature, by_players) in enumerate(rows.items()):
         begins = sorted({begin for line in by_players.values() for begin in line})
-        for players, line in by_players.items():
-            color, dashes, marker = _style(players, tables)
+        for column, players in enumerate(tables):
+            axes = panels[row, column]
+            line = by_players.get(players, {})
             at = [begins.index(begin) for begin in sorted(line)]
             values = [line[begin] for begin in sorted(line)]
             mean, low, high = ([getattr(value, name) for value in values] for name in ("mean", "low", "high"))
-            axes.plot(at, mean, color=color, linestyle=dashes, marker=marker, markersize=4, label=f"{players} players")
-            axes.fill_between(at, low, high, color=color, alpha=0.13, linewidth=0)
-        axes.set_xticks(range(len(begins)), [bin_label(feature, begin) for begin in begins])
-        axes.set_xlabel(FEATURE_LABELS[feature])
-        axes.set_ylabel(ylabel if place % 2 == 0 else "")
-        _as_points(axes, "y")
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+            color, _, marker = _style(players, tables)
+            around = [np.subtract(mean, low), np.subtract(high, mean)] if len(at) == 1 else None
+            axes.errorbar(at, mean, around, color=color, marker=marker, markersize=4, linewidth=1.2)
+            axes.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0)
+            axes.set_xticks(range(len(begins)), [bin_label(feature, begin) for begin in begins], fontsize=8)
+            axes.set_xlim(-0.4, max(len(begins) - 0.6, 0.4))
+            _as_points(axes, "y")
+        panels[row, len(tables) // 2].set_xlabel(FEATURE_LABELS[feature])
+    for column, players in enumerate(tables):
+        panels[0, column].set_title(f"{players} players", fontsize=10)
+    figure.supylabel(ylabel, fontsize=10)
     return figure
 
 
 def maps(cells: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> Figure:
     """A heat map for each number of players: rows are one's own hand, columns the leader's.
 
-    Light is for spending, dark for holding; bold where it is different from zero beyond doubt.
+    Light is for spending, dark for holding, empty where there are too few deals; bold where it is different from zero
+    beyond doubt.
     """
     figure = new(1.2 + 2.5 * len(cells), 3.4)
     most = max((abs(value.mean) for table in cells.values() for value in table.values()), default=0.01)
     image = None
     for place, (players, table) in enumerate(cells.items()):
         axes = figure.add_subplot(1, len(cells), place + 1)
-        grid = np.full((len(MAP_LABELS), len(MAP_LABELS)), np.nan)
+        grid = np.full((len(OWN_LABELS), len(LEADER_LABELS)), np.nan)
         for (leader, hand), value in table.items():
             grid[hand, leader] = value.mean
             color = "black" if value.mean > 0 else "white"
@@ -117,8 +122,8 @@ def maps(cells: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> Figure:
             weight = "bold" if value.sure else "normal"
             axes.text(leader, hand, text, ha="center", va="center", color=color, fontsize=9, fontweight=weight)
         image = axes.imshow(grid, cmap=COLORS, vmin=-most, vmax=most, origin="lower")
-        axes.set_xticks(range(len(MAP_LABELS)), MAP_LABELS)
-        axes.set_yticks(range(len(MAP_LABELS)), MAP_LABELS if place == 0 else [])
+        axes.set_xticks(range(len(LEADER_LABELS)), LEADER_LABELS)
+        axes.set_yticks(range(len(OWN_LABELS)), OWN_LABELS if place == 0 else [])
         axes.set_xlabel("smallest other hand")
         axes.set_ylabel("own hand" if place == 0 else "")
         axes.set_title(f"{players} players", fontsize=10)
@@ -152,7 +157,7 @@ def kinds(cells: Curves, tables: Sequence[int]) -> Figure:
     """Which flex is worth how much more than another play."""
     figure = new(7.2, 5.4)
     axes = figure.add_subplot()
-    _dots(axes, FLEX_KINDS, {(p, kind): value for p, row in cells.items() for kind, value in row.items()}, tables)
+    _dots(axes, FLEX_KINDS, {(p, kind): value for p, row in cells.items() for kind, value in row.items() if p}, tables)
     axes.set_xlabel("the favorite flex of this kind less the favorite other play, points of win probability")
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=len(tables), frameon=False)
     return figure
@@ -232,11 +237,13 @@ def _branch(axes: Axes, leaves: Sequence[Leaf], first: int, level: int, depth: i
     for part, height, answer in ((low, tops[0], "yes"), (high, tops[1], "no")):
         to = depth if len(part) == 1 else level + 1
         axes.plot([level, to], [middle, height], color="#888888", linewidth=1.0, zorder=0)
-        axes.text(level + 0.42, middle + (height - middle) * 0.42 / (to - level), answer, fontsize=8, ha="center")
-    _box(axes, level, middle, fill(condition(asked), 26) + "?", "white", "normal")
+        at = level + 0.42, middle + (height - middle) * 0.42 / (to - level)
+        box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+        axes.text(*at, answer, fontsize=8, ha="center", va="center", bbox=box)
+    _box(axes, level, middle, fill(condition(asked) + "?", 26), "white", "normal")
     return middle
 
 
 def _box(axes: Axes, x: float, y: float, text: str, face: str, weight: str) -> None:
-    box = {"boxstyle": "round,pad=0.4", "facecolor": face, "edgecolor": "#555555", "linewidth": 0.8}
+    box: dict[str, Any] = {"boxstyle": "round,pad=0.4", "facecolor": face, "edgecolor": "#555555", "linewidth": 0.8}
     axes.text(x, y, text, ha="center", va="center", fontsize=9, fontweight=weight, bbox=box)

@@ -25,7 +25,7 @@ BINS: dict[str, tuple[int, ...]] = {
     "leader": (1, 2, 3, 4, 5, 6),
 }
 """Of features: where each bin begins; the last is open."""
-ENOUGH = 50
+ENOUGH = 30
 """Deals that a cell needs to be shown."""
 
 
@@ -159,13 +159,14 @@ def spend_by_deed(results: Results) -> dict[int, dict[int, Estimate]]:
 def spend_map(results: Results, players: int) -> dict[tuple[int, int], Estimate]:
     """At one table, by the leader's hand and by one's own."""
     tried = results.tried("hold", players=players)
-    leader, hand = (np.searchsorted((1, 3, 5), tried[name], side="right") - 1 for name in ("leader", "hand"))
+    leader = np.searchsorted(LEADER_BINS, tried["leader"], side="right") - 1
+    hand = np.searchsorted(OWN_BINS, tried["hand"], side="right") - 1
     cells = by_group(leader * 10 + hand, tried.spend_or_hold(), ENOUGH)
     return {(key // 10, key % 10): value for key, value in cells.items()}
 
 
-MAP_LABELS = ("1-2", "3-4", "5+")
-"""Of the bins of `spend_map`."""
+LEADER_BINS, LEADER_LABELS = (1, 3, 5), ("1-2", "3-4", "5+")
+OWN_BINS, OWN_LABELS = (2, 4, 6), ("2-3", "4-5", "6+")
 
 
 def draw_by_players(results: Results, situation: str) -> dict[int, Estimate]:
@@ -202,40 +203,46 @@ def agreement(results: Results, situation: str, players: int) -> Agreement:
     return Agreement(
         estimate(clear != 0, 0.0),
         0.05,
-        ratio((clear != 0) & ((clear > 0) == flexed), clear != 0, 0.5),
-        estimate(regret) if regret.size else Estimate(np.nan, np.nan, np.nan, 0),
+        _of(((clear > 0) == flexed)[clear != 0], 0.0),
+        _of(regret, -1.0),
     )
+
+
+def _of(values: npt.NDArray[Any], least: float) -> Estimate:
+    return estimate(values, least) if values.size else Estimate(np.nan, np.nan, np.nan, 0)
 
 
 # ---- 4. Which flex, and at whom ----
 
 
 def by_kind(results: Results) -> dict[int, dict[int, Estimate]]:
-    """By players, then by the kind of flex: the favorite of that kind against the favorite other play."""
+    """By players (0 for three and more together), then by the kind of flex: the favorite of that kind against the
+    favorite other play."""
     tried = results.tried("hold")
-    other = tried.rows(tried.kind(OTHER) & tried.columns["favorite"])
+    other, players = tried.rows(tried.kind(OTHER) & tried.columns["favorite"]), tried["num_players"]
+    at = {number: players == number for number in results.tables} | {0: players > 2}
     cells: dict[tuple[int, int], Estimate] = {}
     for kind in range(len(FLEX_KINDS)):
         worth = tried.difference(tried.rows(tried.kind(kind)), other)
-        for players in np.unique(tried["num_players"]):
-            values = worth[(tried["num_players"] == players) & ~np.isnan(worth)]
+        for number, here in at.items():
+            values = worth[here & ~np.isnan(worth)]
             if values.size >= ENOUGH:
-                cells[int(players), kind] = estimate(values)
+                cells[number, kind] = estimate(values)
     table: dict[int, dict[int, Estimate]] = {}
-    for (players, kind), value in holm(cells).items():
-        table.setdefault(players, {})[kind] = value
+    for (number, kind), value in holm(cells).items():
+        table.setdefault(number, {})[kind] = value
     return table
 
 
 def by_kind_and_leader(results: Results) -> dict[tuple[int, int], Estimate]:
-    """By the kind of flex and the leader's hand (bins as in `MAP_LABELS`), at tables of three and more."""
+    """By the kind of flex and the leader's hand (`LEADER_BINS`), at tables of three and more."""
     tried = results.tried("hold")
     other = tried.rows(tried.kind(OTHER) & tried.columns["favorite"])
-    leader = np.searchsorted((1, 3, 5), tried["leader"], side="right") - 1
+    leader = np.searchsorted(LEADER_BINS, tried["leader"], side="right") - 1
     cells = {}
     for kind in range(len(FLEX_KINDS)):
         worth = tried.difference(tried.rows(tried.kind(kind)), other)
-        for place in range(len(MAP_LABELS)):
+        for place in range(len(LEADER_BINS)):
             values = worth[(leader == place) & ~np.isnan(worth) & (tried["num_players"] > 2)]
             if values.size >= ENOUGH:
                 cells[kind, place] = estimate(values)

@@ -99,12 +99,27 @@ def _shortened(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
     return tuple((feature, above, threshold) for (feature, above), threshold in narrowest.items())
 
 
+SENTENCES = {
+    "players": ("there are {}", "player"),
+    "hand": ("you hold {}", "card"),
+    "flex_cards": ("you hold {} with a flex side", "card"),
+    "others_green": ("others have {}", "green Power"),
+    "leader": ("the smallest other hand has {}", "card"),
+    "next": ("the next player has {}", "card"),
+    "other_cards": ("you can play {} on the regular side, wilds apart", "card"),
+    "flexes": ("you can play {} of flex", "kind"),
+}
+"""What is said about features that are counted, and of what."""
+
+
 def condition(given: Condition) -> str:
     """For people: all features are whole numbers."""
     name, above, threshold = given
-    words = FEATURES[name]
-    if words.startswith("you can flex: "):
-        kind = words.removeprefix("you can flex: ")
-        return f"you can flex a card for {kind}" if above else f"you can't flex a card for {kind}"
-    number = int(np.floor(threshold))
-    return f"{words}: at least {number + 1}" if above else f"{words}: at most {number}"
+    if name not in SENTENCES:
+        kind = FEATURES[name].removeprefix("you can flex: ")
+        return f'you can flex "{kind}"' if above else f'you can\'t flex "{kind}"'
+    sentence, noun = SENTENCES[name]
+    number = int(np.floor(threshold)) + above
+    nouns = noun if number == 1 else f"{noun}s"
+    how_many = f"at least {number}" if above else f"at most {number}" if number else "no"
+    return sentence.format(f"{how_many} {nouns}")
