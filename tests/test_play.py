@@ -407,7 +407,7 @@ def test_every_phase_is_explained_and_drawn(phase, num_players):
 
 def test_each_legal_action_is_behind_one_number(num_players):
     """And each number has its own text. Seen red with groups of neighbors in the order of the actions."""
-    wilds = position("r5 | 0: r2^ b6/y y5/r WF WT/ WT/ WA/ W4/ | 1: g1", num_players)
+    wilds = position("r5 | 0: r2^ b6/y y7/r WF WT/ WT/ WA/ W4/ | 1: g1", num_players)
     for game in [wilds, *(decision(phase, num_players, 1) for phase in PHASES)]:
         legal = game.legal_actions
 
