@@ -63,7 +63,7 @@ def test_every_question_is_answered_at_every_table(finished):
     report = (finished / "report.md").read_text()
 
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", report, flags=re.M | re.S))
-    assert len(sections) == 9
+    assert len(sections) == 10
     for title in ("What is a green Power worth?", "Spend now, or hold?"):
         assert re.search(r"^\| 2 \|.*\n\| 3 \|", sections[title], flags=re.M)
     for title in ("The reset", "The whole policy, flexing otherwise", "Rules that a person can use"):

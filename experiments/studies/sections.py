@@ -281,7 +281,7 @@ def rules(results: Results, found: Found, folder: Path) -> str:
         [
             "## Rules that a person can use",
             "A shallow tree, fitted to what the best flex was worth over the best other play. The numbers of its "
-            "leaves are of the deals that it was fitted to, which flatters them; below stands what it is worth on others.",
+            "leaves are of the deals that it was fitted to, which flatters them; below is what it is worth on others.",
             "\n".join(f"- {leaf.sentence()}" for leaf in found.leaves),
             _figure("tree", text),
             "What spending by a rule is worth over always holding, in points for each such decision:",
