@@ -264,7 +264,7 @@ def test_a_network_guides_a_search(num_players):
     positions = Positions.deal(np.arange(12), num_players, EVERY_PHASE)
     observations, masks = positions.observe()
     seen = Decisions(observations, masks, decision_noise(1, np.arange(12), 0, 0), None, positions.hide())
-    policy = network_search("400")
+    policy = network_search("3000")
 
     actions = policy.act(seen)
 
@@ -303,9 +303,10 @@ def test_a_search_is_no_opponent_of_a_league():
         League(LeagueConfig(fraction=0.5, opponents=("search:50",)), 0)
 
 
-def test_a_network_that_reads_past_events_guides_no_search():
-    with pytest.raises(ValueError, match="prior can't guide a search"):
-        network_search(kind="history")
+def test_a_network_that_needs_more_than_an_observation_guides_no_search():
+    for kind in ({"privileged": True}, {"kind": "history"}):
+        with pytest.raises(ValueError, match="prior can't guide a search"):
+            network_search(**kind)
 
 
 def test_mistakes_are_refused_at_the_door():
