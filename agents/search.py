@@ -84,9 +84,9 @@ class NetworkSearch:
     LIKELY = 0.01
     """Actions of at least this probability are candidates."""
     AHEAD = 4
-    """How many more decisions of the player are played before the critic is asked. With a tenth of a second for each move
-    this gains 0.9 points of win rate at a decision with several candidates (200 of a network of 56 % against the
-    expert, two players), of 1.6 that there are; after 1 more decision it is 0.6, at the end of the round 0.5."""
+    """How many more decisions of the player are played before the critic is asked. With a tenth of a second a move this
+    gains 0.9 points of win rate at a decision with several candidates (200 of a network of 56 % against the expert, two
+    players), of 1.6 that there are; after 1 more decision it is 0.6, at the end of the round 0.5."""
     WORLDS = 32
     """Tried at once, and the fewest to decide by."""
     CONFIDENCE = 1.0
