@@ -59,7 +59,7 @@ def test_a_study_leaves_its_results_figures_and_report(finished):
 
 
 def test_every_question_is_answered_at_every_table(finished):
-    """With a row or a column for two and for three players. Seen red with a number of players left out."""
+    """With a row or a column for two and for three players. Seen red with only the first of them played."""
     report = (finished / "report.md").read_text()
 
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", report, flags=re.M | re.S))
@@ -74,8 +74,7 @@ def test_every_question_is_answered_at_every_table(finished):
 
 
 def test_an_interrupted_study_goes_on_to_the_same_results(finished, tmp_path, monkeypatch):
-    """Bit for bit, and without playing again what it has. Seen red when parts are put together in the order in which
-    they are found, and when everything is played again."""
+    """Bit for bit, and without playing again what it has. Seen red when everything is played again."""
     played, run = list[str](), Job.run
 
     def until_the_tenth(job: Job) -> bytes:

@@ -12,7 +12,7 @@ import pytest
 
 from agents.choices import FLEX
 from agents.flex_bots import FEATURES, OTHER_PLAYS, FlexByRules, Flexing, How, Rule, features, spend_or_hold
-from agents.policy import Decisions, RuleBot, make_policy, uniforms
+from agents.policy import Decisions, RuleBot, looks_ahead, make_policy, uniforms
 from experiments.studies.choices import KINDS, LARGEST, LEADER, choices, of_interest, won_in
 from experiments.studies.decisions import Tried
 from experiments.studies.estimates import estimate
@@ -243,16 +243,39 @@ def test_a_policy_that_flexes_as_learned_has_luck_of_its_own():
     assert 0 < np.mean(Flexing(BOT, "as_learned").act(seen) != BOT.act(seen)) < 0.9
 
 
-def test_what_a_search_may_not_do_its_prior_does_instead():
-    """A search looks at the rules and not at the mask. Seen red without the second question."""
-    found = sample(BOT, 7, range(6), 2, OFFICIAL, spend_or_hold)
-    assert found is not None
-    search = Flexing(make_policy("search:16"), "never")
+@dataclass(frozen=True)
+class Stubborn:
+    """As a search does, it looks at the rules and not at the mask: it flexes in each of these decisions."""
 
-    actions = search.act(found.seen())
+    legal: npt.NDArray[np.int8]
+    name: str = "stubborn"
+    history: int = 0
+    prior: RuleBot = BOT
+
+    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
+        flexes: npt.NDArray[np.int64] = ((self.legal != 0) & FLEX).argmax(axis=1)
+        return flexes
+
+
+def test_what_a_search_may_not_do_its_prior_does_instead():
+    """Seen red without the second question."""
+    seen = decisions()
+    seen = seen[spend_or_hold(seen)]
+
+    actions = Flexing(Stubborn(seen.action_mask), "never").act(seen)
 
     assert not FLEX[actions].any()
-    assert search.looks_ahead
+    assert (actions == Flexing(BOT, "never").act(seen)).all()
+
+
+def test_a_search_can_be_told_when_to_flex():
+    """It goes on looking ahead. Seen red without `looks_ahead`."""
+    found = sample(BOT, 7, range(6), 2, OFFICIAL, spend_or_hold)
+    assert found is not None
+    search = Flexing(make_policy("search:16"), "first_chance")
+
+    assert looks_ahead(search)
+    assert FLEX[search.act(found.seen())].all()
 
 
 def test_flexing_in_another_way_is_refused():
