@@ -264,7 +264,7 @@ def test_a_policy_is_called_what_it_is_made_by(spec):
     [
         (
             "exprt",
-            "no such policy: 'exprt'; there are uniform, random, flex_any, .* expert, champion, .* the folders of training runs",
+            "no such policy: 'exprt'; there are uniform, random, .* expert, champion, .* folders of training runs",
         ),
         ("", "no such policy: ''; there are uniform"),
         ("runs/none", "no such policy: 'runs/none'; there are uniform"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -53,6 +54,11 @@ def some_views(num_players: int = 3, count: int = 24, rules: Rules | None = None
         positions.apply(actions)
     positions = positions[~positions.is_over]
     return positions.hide(), positions.observe()[1].argmax(axis=1)
+
+
+def same(one: Iterable[np.ndarray], other: Iterable[np.ndarray]) -> bool:
+    """Whether two answers of `Views.search` are equal."""
+    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 # ---- What it finds ----
@@ -226,7 +232,7 @@ def test_hidden_cards_change_nothing(num_players, kind):
     if isinstance(policy, BotSearch):
         default = [game.state.legal_actions()[0]]
         one, two = (view_of(g).search(default, [9], simulations=500, method=policy.method) for g in (game, other))
-        assert all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
+        assert same(one, two)
 
 
 @pytest.mark.parametrize("num_players", [2, 3, 8])
@@ -250,7 +256,7 @@ def test_threads_and_neighbors_change_nothing(method, rules):
     actions, visits, wins = views.search(defaults, keys, simulations=150, method=method)
 
     threaded = views.search(defaults, keys, simulations=150, method=method, num_threads=3)
-    assert all(np.array_equal(a, b) for a, b in zip(threaded, (actions, visits, wins), strict=True))
+    assert same(threaded, (actions, visits, wins))
     alone = views[[5]].search(defaults[[5]], keys[[5]], simulations=150, method=method)
     assert np.array_equal(alone[1][0], visits[5])
     assert np.array_equal(alone[2][0], wins[5])
