@@ -90,9 +90,11 @@ def learning_curves(curves: Sequence[Curve]) -> bytes:
     """A panel for each number of players: win rates over decisions, a line for each yardstick, a band over the runs."""
     tables = list(dict.fromkeys(curve.players for curve in curves))
     several = len({curve.name for curve in curves}) > 1
-    figure = Figure(figsize=(1.0 + 4.6 * len(tables), 3.6), layout="constrained", dpi=120)
+    columns = min(len(tables), 4)
+    rows = -(-len(tables) // columns)
+    figure = Figure(figsize=(1.0 + 4.6 * columns, 3.6 * rows), layout="constrained", dpi=120)
     for place, players in enumerate(tables):
-        axes = figure.add_subplot(1, len(tables), place + 1)
+        axes = figure.add_subplot(rows, columns, place + 1)
         shown = [curve for curve in curves if curve.players == players]
         for curve, (color, style) in zip(shown, cycle(LINES), strict=False):
             wins = 100 * curve.wins
@@ -104,7 +106,7 @@ def learning_curves(curves: Sequence[Curve]) -> bytes:
         axes.axhline(100 / players, color="gray", linewidth=0.8, linestyle=":")
         axes.set_title(f"{players} players, fair share {100 / players:.1f} %", fontsize=10)
         axes.set_xlabel("million decisions")
-        axes.set_ylabel("wins, %" if place == 0 else "")
+        axes.set_ylabel("wins, %" if place % columns == 0 else "")
         axes.legend(frameon=False, fontsize=9, loc="best")
         if not several:
             axes.secondary_xaxis("top", functions=_scale(shown[0])).set_xlabel("minutes", fontsize=9)
