@@ -35,7 +35,7 @@ from agents.policy import AsOpponent, make_policy
 from agents.ppo import choose_device
 from experiments.monitor import Monitor
 from experiments.output import say
-from experiments.train import Config, begin, final_table, measure, plain
+from experiments.train import Config, begin, final_table, measure, portable
 from uno_flex_env.sb3 import SB3VecEnv
 from uno_flex_env.vector import BOTS
 
@@ -146,7 +146,7 @@ class Run:
 
     def save_policy(self) -> None:
         """The network, for playing."""
-        about = {"decisions": self.model.num_timesteps, "config": plain(self.config)}
+        about = {"decisions": self.model.num_timesteps, "config": portable(self.config)}
         network = as_network(self.model.policy, self._network)
         checkpoint.save_network(self.folder / checkpoint.POLICY, network, about)
 

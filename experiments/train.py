@@ -178,7 +178,7 @@ class Trainer:
 
     def save_policy(self, path: Path) -> None:
         """The network alone, for playing."""
-        checkpoint.save_network(path, self.ppo.network, {"decisions": self.decisions, "config": plain(self.config)})
+        checkpoint.save_network(path, self.ppo.network, {"decisions": self.decisions, "config": portable(self.config)})
 
     def _take_snapshot(self) -> None:
         path = self._snapshot(self.league.taken)
@@ -382,6 +382,13 @@ def load_config(folder: Path) -> Config:
 def plain(config: Config) -> dict[str, Any]:
     """The settings as JSON can hold them."""
     return asdict(config) | {"runs": str(config.runs)}
+
+
+def portable(config: Config) -> dict[str, Any]:
+    """The settings without the place of the run: a policy's file may go anywhere."""
+    settings = plain(config)
+    del settings["runs"]
+    return settings
 
 
 def made_by() -> dict[str, str]:

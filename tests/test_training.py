@@ -395,6 +395,17 @@ def test_a_warning_is_said_once_and_above_the_bar(tmp_path, capsys):
 # ---- Masks ----
 
 
+def test_the_file_of_a_policy_does_not_say_where_its_run_lay(tmp_path):
+    """It may go anywhere, and `export` writes what it says into other files. Seen red with all settings in it."""
+    trainer = Trainer(replace(TINY, runs=tmp_path), tmp_path, 1)
+
+    trainer.save_policy(tmp_path / POLICY)
+
+    data = (tmp_path / POLICY).read_bytes()
+    assert b"minibatch" in data
+    assert str(tmp_path).encode() not in data
+
+
 def test_a_policy_that_plays_without_its_mask_is_found_out_in_evaluation(tmp_path, monkeypatch):
     """Fault 14: the match refuses its first illegal action and names it. Here the mask is dropped; with it the same
     network plays. Training is in `test_rollout`."""
