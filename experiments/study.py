@@ -105,16 +105,16 @@ class Config:
     seed: int = 0
     """Of the deals and of all luck."""
     budget: Budget = Budget(
-        resets=10_000, twins=8_000, repeats=2, hold=750, stuck=300, target=250, worlds=48, games=20_000
+        resets=10_000, twins=6_000, repeats=2, hold=600, stuck=300, target=200, worlds=48, games=20_000
     )
     """At each number of players."""
     search: str = "search:100"
     """Plays in place of the policy, to see whether the findings are the same."""
     robust_players: Players = (2, 4)
     """Numbers of players of that, and of the variants of the rules."""
-    search_budget: Budget = Budget(twins=1_000, hold=60, worlds=32, games=2_000)
+    search_budget: Budget = Budget(twins=1_000, hold=50, worlds=32, games=1_000)
     """Of the search."""
-    switch_budget: Budget = Budget(twins=2_000, repeats=2, hold=200, worlds=48, games=5_000)
+    switch_budget: Budget = Budget(twins=2_000, repeats=2, hold=100, worlds=48, games=4_000)
     """Of each variant of the rules."""
     workers: int = 0
     """Processes; 0 for one a core. They don't change the results."""
