@@ -161,9 +161,7 @@ def test_a_match_is_played_to_its_end(pipe):
 
 @pytest.mark.slow
 def test_a_network_from_a_file_plays_and_hints_in_a_new_process(tmp_path):
-    """Fault 22: what was trained can be played against, by scripted input, in a process of its own.
-
-    Seen red with decisions that come without past events."""
+    """Fault 22: what was trained can be played against, by scripted input, in a process of its own."""
     save_network(tmp_path / "net.safetensors", make_network(KINDS[2]), {})
     spec = str(tmp_path / "net.safetensors")
     to = str(tmp_path / "it.jsonl")
@@ -294,7 +292,7 @@ def test_what_is_taken_back_leaves_no_trace(players):
     """Fault 11: after detours of one and of two decisions the game is the same as without them, the luck of cards and
     opponents included.
 
-    Seen red with luck that goes on counting, and with an undo of a single action."""
+    Seen red with luck that goes on counting."""
     settings = config_of(players=players, rules=Rules(uno_call="explicit", stacking=True))
     straight, _ = sit(settings, some_action, mute=True)
     plan: list[str] = []
@@ -406,7 +404,7 @@ def test_every_phase_is_explained_and_drawn(phase, num_players):
 
 
 def test_each_legal_action_is_behind_one_number(num_players):
-    """And each number has its own text. Seen red with groups of neighbors in the order of the actions."""
+    """And each number has its own text."""
     wilds = position("r5 | 0: r2^ b6/y y7/r WF WT/ WT/ WA/ W4/ | 1: g1", num_players)
     for game in [wilds, *(decision(phase, num_players, 1) for phase in PHASES)]:
         legal = game.legal_actions
@@ -613,9 +611,7 @@ def test_leaving_saves_the_record(pipe, end):
 
 @pytest.mark.slow
 def test_an_interruption_saves_the_record(tmp_path):
-    """Ctrl-C while the prompt waits; the status is that of an interruption.
-
-    Seen red without the save."""
+    """Ctrl-C while the prompt waits; the status is that of an interruption."""
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "experiments", "play", "--seed", "2", "--to", str(tmp_path / "it.jsonl"), *BOT],
         stdin=subprocess.PIPE,
@@ -723,9 +719,7 @@ OPEN = record("W4/ WA/ yD g6/r", 3, hand_size=1)
     ],
 )
 def test_settings_that_make_no_sense_are_refused(pipe, flags: str, message):
-    """Before anything is shown, with status 2.
-
-    Seen red without the checks."""
+    """Before anything is shown, with status 2."""
     write(Path("over"), OVER)
     write(Path("two"), OPEN, OPEN)
     write(Path("open"), OPEN)
