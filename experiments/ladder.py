@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import tyro
 
+from agents.checkpoint import find_policy
 from agents.files import write_whole
 from agents.match import Rate, cores, duel, progress_bar, worker_pool
 from agents.policy import looks_ahead, make_policy
@@ -116,7 +118,10 @@ def settings(config: Config) -> dict[str, Any]:
 
 def plain(config: Config, rates: Rates) -> dict[str, Any]:
     """Settings and results as JSON can hold them."""
-    rows = [{"policy": policy, "players": players, **asdict(rate)} for (policy, players), rate in rates.items()]
+    rows = [
+        {"policy": policy, "players": players, "weights": weights(policy), "rate": asdict(rate)}
+        for (policy, players), rate in rates.items()
+    ]
     return {"settings": settings(config), "rates": rows}
 
 
@@ -125,8 +130,21 @@ def earlier(config: Config, folder: Path) -> Rates:
     path = folder / "results.json"
     if not path.is_file():
         return {}
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if found["settings"] != settings(config):
-        raise ValueError(f"{path} was played with {found['settings']}, not {settings(config)}: choose another --name")
-    rows = found["rates"]
-    return {(row.pop("policy"), row.pop("players")): Rate(**row) for row in rows}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        played, rates = found["settings"], Rates()
+        for row in found["rates"]:
+            rates[row["policy"], row["players"]] = Rate(**row["rate"])
+            if row["weights"] != weights(row["policy"]):
+                raise ValueError(f"{path}: the network of {row['policy']} has changed: choose another --name")
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise ValueError(f"{path} holds no results of a ladder: {error!r}") from None
+    if played != settings(config):
+        raise ValueError(f"{path} was played with {played}, not {settings(config)}: choose another --name")
+    return rates
+
+
+def weights(policy: str) -> str | None:
+    """The SHA-256 of the network's file in a policy; None if there is none."""
+    file = find_policy(policy.rpartition(",")[2].removesuffix(":greedy"))
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file else None

@@ -8,7 +8,7 @@ import pytest
 
 from agents.match import duel
 from experiments.__main__ import main
-from experiments.ladder import Config, earlier, table
+from experiments.ladder import Config, earlier, settings, table
 
 SMALL = ["random", "flex_any", "--against", "flex_when_stuck", "--players", "2", "3", "--games", "60", "--workers", "1"]
 
@@ -32,12 +32,11 @@ def test_the_cells_are_those_of_match_play(tmp_path, capsys):
 
 
 def test_what_lies_there_is_not_played_again(tmp_path, capsys):
-    """Only the new policy is played; the cells that a killed ladder has left are kept. Seen red with an empty
-    `earlier`."""
+    """Only the new policy is played; the cells that a killed ladder has left are kept."""
     main(["ladder", *SMALL])
     path = tmp_path / "runs" / "ladder" / "ladder" / "results.json"
     results = json.loads(path.read_text())
-    results["rates"][0]["mean"] = 0.123
+    results["rates"][0]["rate"]["mean"] = 0.123
     path.write_text(json.dumps(results))
     capsys.readouterr()
 
@@ -55,6 +54,25 @@ def test_other_settings_are_not_mixed_in(tmp_path, capsys):
     assert main(["ladder", *SMALL, "--seed", "9"]) == 2
 
     assert "choose another --name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"settings": {}, "rates": [{"policy": "random"}]}'])
+def test_damaged_results_are_refused(tmp_path, text):
+    (tmp_path / "results.json").write_text(text)
+
+    with pytest.raises(ValueError, match=r"results\.json holds no results of a ladder"):
+        earlier(Config(), tmp_path)
+
+
+def test_results_of_other_weights_are_not_kept(tmp_path):
+    """A network that was trained on under the same name is another policy."""
+    config = Config(policies=("random", "champion:greedy"))
+    rate = {"mean": 0.5, "low": 0.4, "high": 0.6, "fair": 0.5, "deals": 100}
+    row = {"policy": "champion:greedy", "players": 2, "weights": "0" * 64, "rate": rate}
+    (tmp_path / "results.json").write_text(json.dumps({"settings": settings(config), "rates": [row]}))
+
+    with pytest.raises(ValueError, match="the network of champion:greedy has changed"):
+        earlier(config, tmp_path)
 
 
 def test_the_opponent_itself_needs_no_games():

@@ -30,8 +30,7 @@ def wandering(num_players: int, rules: Rules, count: int = 12, steps: int = 15) 
 
 @pytest.mark.parametrize(("num_players", "rules"), TABLES)
 def test_each_row_is_the_game_that_it_would_be_alone(num_players, rules):
-    """State, turn, observation and mask. Seen red with `deal` given another dealer,
-    and with `apply` that skips row 3."""
+    """State, turn, observation and mask. Seen red with `apply` that skips row 3."""
     positions, games = wandering(num_players, rules)
 
     assert [positions.state(row) for row in range(12)] == [game.state for game in games]
@@ -76,7 +75,7 @@ def test_an_illegal_action_moves_no_row():
 
 @pytest.mark.parametrize("which", [slice(2, 9, 3), [4, 4, 0], -1, np.arange(12) % 5 == 0])
 def test_rows_are_taken_as_numpy_takes_them(which):
-    """And they are copies. Seen red with negative places refused."""
+    """And they are copies."""
     positions, games = wandering(4, Rules())
     places = np.atleast_1d(np.arange(12)[which])
 
@@ -134,7 +133,6 @@ def test_playouts_are_those_of_the_batch():
 
 
 def test_each_seat_can_have_a_bot_of_its_own():
-    """Seen red with the first bot in all seats."""
     positions = Positions.deal(np.arange(3000), 2)
 
     winners = positions.playout(["random", "flex_any"], np.arange(3000))
@@ -185,6 +183,13 @@ def test_mistakes_are_refused_at_the_door():
         positions.apply([0.5] * 12)
     with pytest.raises(ValueError, match=r"keys must be whole numbers from 0 .* got array"):
         positions.playout("random", np.full(12, -1))
+    for odd in (216, -2):
+        with pytest.raises(ValueError, match="actions must be from -1 to 215"):
+            positions.apply([odd] * 12)
+    with pytest.raises(ValueError, match="one number for each row, got an array of shape"):
+        positions.apply([[1] * 12])
+    with pytest.raises(ValueError, match=r"times must be a whole number from 1 .* got 1\.5"):
+        positions.repeat(1.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="keys must have 12 rows, got 2"):
         positions.playout("random", [1, 2])
 

@@ -90,20 +90,10 @@ def test_it_gives_no_turn_to_whoever_is_about_to_win(method):
     assert wins[0, number] < 0.8 * visits[0, number]
 
 
-def test_the_tree_counts_wins_for_whoever_decides():
-    """Both cards of seat 0 fit. After g1 seat 1 could win in many worlds, or draw: only a tree in which seat 1 looks
-    for its own win gives g1 up. Seen red with all wins counted for seat 0: the tree then thinks that seat 1 draws."""
-    game = table("g5 | 0: gS g1 | 1: b4")
-
-    _, visits, _ = view_of(game).search([text_to_action("gS")], [3], simulations=3000, method="tree")
-
-    assert visits[0, text_to_action("g1")] < 0.1 * visits.sum()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["search:1000,flex_when_stuck", "flat:1000,flex_when_stuck"])
 def test_it_is_much_better_than_the_moves_it_begins_with(spec):
-    """Measured over 2,000 games: 71 % for the flat search. Seen red with the first legal action as the answer."""
+    """Measured over 2,000 games: 71 % for the flat search."""
     rate = duel(spec, "flex_when_stuck", 2, games=300, seed=4).rate(spec)
 
     assert rate.low > 0.55
@@ -114,7 +104,7 @@ def test_it_is_much_better_than_the_moves_it_begins_with(spec):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_handful_of_playouts_changes_nothing(method):
-    """Seen red without the standard errors."""
+    """Seen red without both the standard errors and the fewest simulations."""
     views, defaults = some_views()
 
     actions, *_ = views.search(defaults, np.arange(len(views)), simulations=8, method=method)
@@ -125,7 +115,7 @@ def test_a_handful_of_playouts_changes_nothing(method):
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["flat:20,expert", "search:20,expert", "flat:60,flex_when_stuck"])
 def test_a_small_budget_is_no_worse_than_its_prior(spec):
-    """Where a naive maximum over so few worlds loses to it. Seen red with confidence 0: 22 % for flat:20,expert."""
+    """Where a naive maximum over so few worlds loses to it."""
     prior = spec.partition(",")[2]
 
     rate = duel(spec, prior, 2, games=2000, seed=5).rate(spec)
@@ -154,7 +144,6 @@ def test_the_lead_is_counted_in_paired_standard_errors():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_it_spends_no_more_than_it_may(method):
-    """Seen red with worlds counted instead of simulations."""
     views, defaults = some_views(2)
 
     _, visits, _ = views.search(defaults, np.arange(len(views)), simulations=500, method=method)
@@ -165,7 +154,7 @@ def test_it_spends_no_more_than_it_may(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_more_time_is_more_simulations(method):
-    """Processor time, so that a busy machine doesn't matter much. Seen red with the time taken for microseconds."""
+    """Processor time, so that a busy machine doesn't matter much."""
     game = Game(4, seed=3)
     default = [game.state.legal_actions()[0]]
 
@@ -249,7 +238,6 @@ def test_a_search_that_peeks_would_be_caught(num_players):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("rules", [Rules(), EVERY_PHASE])
 def test_threads_and_neighbors_change_nothing(method, rules):
-    """Seen red with the luck of a search taken from its row."""
     views, defaults = some_views(3, rules=rules)
     keys = decision_noise(1, np.arange(len(views)), 0, 0)
 
@@ -265,8 +253,7 @@ def test_threads_and_neighbors_change_nothing(method, rules):
 
 @pytest.mark.parametrize("num_players", [2, 3, 8])
 def test_a_network_guides_a_search(num_players):
-    """Legal, repeatable, row by row, and not always what the network alone would play. Seen red with candidates of all
-    rows taken from the first one."""
+    """Legal, repeatable, row by row, and not always what the network alone would play."""
     positions = Positions.deal(np.arange(12), num_players, EVERY_PHASE)
     observations, masks = positions.observe()
     seen = Decisions(observations, masks, decision_noise(1, np.arange(12), 0, 0), None, positions.hide())
@@ -281,8 +268,7 @@ def test_a_network_guides_a_search(num_players):
 
 
 def test_a_network_search_takes_the_move_that_wins():
-    """Whatever the network thinks of it, as long as it is among its candidates. Seen red with the wins of seat 1
-    counted."""
+    """Whatever the network thinks of it, as long as it is among its candidates."""
     game = table("g5 | 0: g1 | 1: b4 b6 r1")
     search = network_search("400")
     torch.nn.init.zeros_(search.prior.network.policy.weight)  # all legal actions are about as likely
@@ -322,6 +308,11 @@ def test_mistakes_are_refused_at_the_door():
         views.search(defaults, [1, 2])
     with pytest.raises(ValueError, match=r"one of them, got 5 and 1\.0"):
         views.search(defaults, [1, 2], simulations=5, seconds=1.0)
+    for odd in (float("nan"), -1.0, float("inf")):
+        with pytest.raises(ValueError, match="confidence must be at least 0 and finite"):
+            views.search(defaults, [1, 2], simulations=50, confidence=odd)
+        with pytest.raises(ValueError, match="exploration must be at least 0 and finite"):
+            views.search(defaults, [1, 2], simulations=50, exploration=odd)
     with pytest.raises(ValueError, match="method must be one of 'flat', 'tree', got 'mcts'"):
         views.search(defaults, [1, 2], simulations=5, method="mcts")
     with pytest.raises(ValueError, match="row 0: the default action 215 is not legal"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,7 @@ class Positions:
 
     def repeat(self, times: int) -> Positions:
         """Each row so many times in a row."""
+        check_whole("times", times, 1, 1 << 24)
         return self[np.repeat(np.arange(len(self)), times)]
 
     def state(self, row: int) -> State:
@@ -120,6 +122,8 @@ class Positions:
             IllegalActionError: the message names the row, the action and what is legal; no row has moved.
         """
         array = _whole("actions", actions, np.int64)
+        if array.size and not -1 <= array.min() <= array.max() < NUM_ACTIONS:
+            raise ValueError(f"actions must be from -1 to {NUM_ACTIONS - 1}, got {array}")
         row = self.core.apply(array)
         if row >= 0:
             mask = np.zeros(NUM_ACTIONS, np.int8)
@@ -166,6 +170,7 @@ class Views:
 
     def repeat(self, times: int) -> Views:
         """Each row so many times in a row."""
+        check_whole("times", times, 1, 1 << 24)
         return self[np.repeat(np.arange(len(self)), times)]
 
     @property
@@ -215,6 +220,9 @@ class Views:
         check_whole("simulations", simulations, 0, 1 << 40)
         if (simulations > 0) == (seconds > 0) or not 0 <= seconds <= 86_400:
             raise ValueError(f"a search needs simulations or seconds, one of them, got {simulations} and {seconds}")
+        for name, value in (("confidence", confidence), ("exploration", exploration)):
+            if not 0.0 <= value < inf:
+                raise ValueError(f"{name} must be at least 0 and finite, got {value!r}")
         actions = np.empty(len(self), np.int64)
         visits, wins = np.zeros((2, len(self), NUM_ACTIONS), np.int32)
         self.core.search(
@@ -235,8 +243,10 @@ class Views:
 
 
 def _whole(name: str, numbers: npt.ArrayLike, dtype: type[np.integer[Any]]) -> npt.NDArray[Any]:
-    """Whole numbers as an array of this type; ValueError for others and for those that don't fit."""
+    """Whole numbers, one for each row, as an array of this type; ValueError for others and for those that don't fit."""
     array = np.asarray(numbers)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one number for each row, got an array of shape {array.shape}")
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     if array.size and (array.dtype.kind not in "iu" or int(array.min()) < least or int(array.max()) > most):
         raise ValueError(f"{name} must be whole numbers from {least} to {most}, got {numbers!r}")

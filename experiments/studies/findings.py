@@ -181,35 +181,34 @@ class Agreement:
 
     clear: Estimate
     """Share of the decisions in which the interval of the difference excludes zero."""
-    by_chance: float
-    """Share that would do so by chance if there were no differences at all."""
     agrees: Estimate
     """How often the policy does what is better then."""
     regret: Estimate
     """How much it loses where it doesn't, in the half of the worlds that had no say in what is better."""
 
 
-def agreement(results: Results, situation: str, players: int) -> Agreement:
-    """Of the policy's own favorite flex against its favorite other play, or against drawing."""
+def agreement(results: Results, situation: str, players: int | None) -> Agreement:
+    """Of the policy's own favorite flex against its favorite other play, or against drawing; None for all tables."""
     tried = results.tried(situation, players=players)
     one, other = tried.favorites()
     clear, flexed = tried.sure(one, other), tried.flexed
-    lost = []
+    lost = np.full((2, len(tried)), np.nan)
     for half in (0, 1):
         better = tried.sure(one, other, half)
         wrong = (better != 0) & ((better > 0) != flexed)
-        lost.append((tried.difference(one, other, 1 - half) * better)[wrong])
-    regret = np.concatenate(lost)
+        lost[half, wrong] = (tried.difference(one, other, 1 - half) * better)[wrong]
+    halves = (~np.isnan(lost)).sum(axis=0)
+    regret = np.nansum(lost, axis=0)[halves > 0] / halves[halves > 0]
     return Agreement(
         estimate(clear != 0, 0.0),
-        0.05,
         _of(((clear > 0) == flexed)[clear != 0], 0.0),
         _of(regret, -1.0),
     )
 
 
 def _of(values: npt.NDArray[Any], least: float) -> Estimate:
-    return estimate(values, least) if values.size else Estimate(np.nan, np.nan, np.nan, 0)
+    """NaN for fewer than ten."""
+    return estimate(values, least) if values.size >= 10 else Estimate(np.nan, np.nan, np.nan, values.size)
 
 
 # ---- 4. Which flex, and at whom ----

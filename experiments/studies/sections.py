@@ -14,7 +14,7 @@ from experiments.studies.estimates import Estimate, points, table
 from experiments.studies.findings import BINS, Results
 from experiments.studies.resets import CAUSES
 from experiments.studies.rules import Found
-from experiments.studies.words import caption, listed, range_of, verdict
+from experiments.studies.words import beyond_doubt, caption, listed, verdict
 
 Curves = Mapping[int, Mapping[int, Estimate]]
 
@@ -35,7 +35,7 @@ def _by_feature(cells: Curves, feature: str) -> str:
 
 
 def _figure(name: str, text: str) -> str:
-    return f"![{name.replace('_', ' ')}](figures/{name}.png)\n\n*{text}*"
+    return f"![{name.replace('_', ' ')}](figures/{name}.png)\n\n> {text}"
 
 
 def power(results: Results, folder: Path) -> str:
@@ -46,7 +46,7 @@ def power(results: Results, folder: Path) -> str:
     overall, alone = findings.power_by_players(results), findings.alone_by_players(results)
     pairs = results.pairs()
     text = caption("A green Power", "is worth", overall, "more than a red one", "less than a red one")
-    text += " " + range_of(panels["flex_cards"], "flex_cards")
+    text += " " + beyond_doubt("With so many cards in hand", "hand", panels["hand"])
     head = ["players", "deals", "green less red", "only green one less as it was"]
     rows = [[str(p), f"{v.deals:,}", points(v), points(alone[p]) if p in alone else "-"] for p, v in overall.items()]
     return "\n\n".join(
@@ -68,7 +68,9 @@ def spend(results: Results, folder: Path) -> str:
     figures.save(figures.curves(panels, players, "flex less other play, points"), folder / "figures", "spend")
     figures.save(figures.maps({p: findings.spend_map(results, p) for p in players}), folder / "figures", "spend_map")
     overall = findings.spend_by_players(results)
-    text = caption("The best flex", "is worth", overall, "more than the best other play", "less than that")
+    text = caption(
+        "The best flex", "is worth", overall, "more than the best other play", "less than the best other play"
+    )
     deeds, last = findings.spend_by_deed(results), findings.spend_by_last(results)
     head = ["players", "deals", "all", "where it flexed", "where it held", "last green player", "others"]
     rows = [
@@ -114,10 +116,10 @@ def _draws(results: Results) -> str:
 
 def _agreement(results: Results, situation: str, what: str) -> str:
     rows = []
-    for players in results.players(situation):
+    for players in (*results.players(situation), None):
         found = findings.agreement(results, situation, players)
         cells = (points(v, signed=False) for v in (found.clear, found.agrees, found.regret))
-        rows.append([str(players), *cells])
+        rows.append([str(players or "all"), *cells])
     head = ["players", "clear decisions, % (5 by chance)", "policy agrees there, %", "regret where not, points"]
     return f"{what}; a decision is clear where the 95 % interval over its worlds excludes zero:\n\n{table(head, rows)}"
 

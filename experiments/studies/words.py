@@ -37,17 +37,14 @@ def caption(what: str, verb: str, cells: Mapping[int, Estimate], more: str, less
     return f"{what} {'; '.join(parts)}." if sure else f"{what}: {parts[0]}." if parts else ""
 
 
-def range_of(cells: Mapping[int, Mapping[int, Estimate]], feature: str) -> str:
-    """From where to where the estimates go at the table with the most deals."""
-    if not cells:
-        return ""
-    players, line = max(cells.items(), key=lambda item: sum(value.deals for value in item[1].values()))
-    least, most = (pick(line, key=lambda begin: line[begin].mean) for pick in (min, max))
-    names = {"flex_cards": "cards with a flex side"}
-    if line[most].low <= line[least].high:
-        return f"It hardly depends on the {names[feature]} (intervals overlap)."
-    low, high = (f"{100 * line[b].mean:+.1f} with {bin_label(feature, b)}" for b in (least, most))
-    return f"At {players} players it goes from {low} to {high} {names[feature]}."
+def beyond_doubt(what: str, feature: str, cells: Mapping[int, Mapping[int, Estimate]]) -> str:
+    """Which cells of a table by players and bins of a feature are different from zero beyond doubt."""
+    parts = []
+    for players, line in cells.items():
+        sure = [f"{bin_label(feature, begin)} ({100 * value.mean:+.1f})" for begin, value in line.items() if value.sure]
+        if sure:
+            parts.append(f"{listed(sure)} at {players} players")
+    return f"{what} it is beyond doubt: {'; '.join(parts)}." if parts else ""
 
 
 def verdict(one: Estimate, other: Estimate) -> str:

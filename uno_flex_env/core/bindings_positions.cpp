@@ -124,6 +124,7 @@ void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> default
     check_rows(visits, rows, "visits");
     check_rows(wins, rows, "wins");
     require((simulations > 0) != (nanoseconds > 0), "either a number of simulations or a time");
+    require(confidence >= 0 && exploration >= 0, "confidence and exploration must be at least 0");  // NaN is not
     for (size_t i = 0; i < rows; ++i) {
         const int64_t a = defaults.data()[i];
         require(a >= 0 && a < kActions && contains(v.states[i].legal, int(a)),
