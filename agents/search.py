@@ -25,8 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may spend on one move: simulations, or seconds of processor time, so that other work on the machine
-    does not make it weaker."""
+    """What a search may spend on one move: simulations, or seconds of processor time: waiting for a busy processor does
+    not count."""
 
     simulations: int = 0
     seconds: float = 0.0

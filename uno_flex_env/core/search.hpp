@@ -20,8 +20,8 @@ using uno_flex_kernel::Search;
 
 namespace detail {
 
-/// Nanoseconds of processor time that this thread has had, where that can be asked; else those that have passed. So a
-/// search is as strong on a busy machine as on an idle one.
+/// Nanoseconds of processor time that this thread has had, where that can be asked; else those that have passed. So
+/// waiting for a busy processor does not count.
 inline int64_t thread_time() {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
     timespec now;
