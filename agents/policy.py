@@ -81,7 +81,8 @@ def make_policy(spec: str) -> Policy:
 
     Args:
         spec: "uniform" (over the legal actions, the same as the rule bot "random"); another rule bot; "expert", or
-            "expert-RULE" without one of its rules of thumb; the folder of a training run or a `.safetensors` file in
+            "expert-RULE" without one of its rules of thumb; "flex_by_rules", the rules that the study of flex timing
+            has found; the folder of a training run or a `.safetensors` file in
             one, for the network that it holds, which plays its actions with their probabilities, or always the
             likeliest one with ":greedy" after the name; "champion", the network that comes with the project;
             "search:BUDGET" or "search:BUDGET,PRIOR", which thinks before it moves, for so many simulations ("200") or
@@ -99,6 +100,10 @@ def make_policy(spec: str) -> Policy:
         from agents.expert import Expert
 
         return Expert(without=tuple(spec.split("-")[1:]))
+    if spec == "flex_by_rules":
+        from agents.flex_bots import FlexByRules
+
+        return FlexByRules()
     if name in ("search", "flat"):
         from agents.search import make_search
 
@@ -111,7 +116,7 @@ def make_policy(spec: str) -> Policy:
             return load_policy(file, name=spec, greedy=option == "greedy")
     elif name:
         return _own_policy(spec, name, option)
-    known = ", ".join(("uniform", *BOTS, "expert"))
+    known = ", ".join(("uniform", *BOTS, "flex_by_rules", "expert"))
     raise ValueError(
         f"no such policy: {spec!r}; there are {known}, champion, search:BUDGET, the folders of training runs, and "
         "module:Class"

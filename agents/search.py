@@ -81,12 +81,14 @@ class NetworkSearch:
 
     looks_ahead = True
     history = 0
-    LIKELY = 0.01
-    """Actions of at least this probability are candidates."""
+    LIKELY = 0.003
+    """Actions of at least this probability are candidates: at two players several in 4.8 decisions a round. With 0.01,
+    a tenth less is gained."""
     AHEAD = 4
     """How many more decisions of the player are played before the critic is asked. With a tenth of a second a move this
-    gains 0.9 points of win rate at a decision with several candidates (200 of a network of 56 % against the expert, two
-    players), of 1.6 that there are; after 1 more decision it is 0.6, at the end of the round 0.5."""
+    gains 1.2 points of win rate at a decision with several candidates (200 of the champion at two players, each tried
+    in 2,048 worlds to the end), of 1.7 that there are; asked at once it is 0.1, after 1 more decision 0.8, after 2 and
+    after 6 1.2."""
     WORLDS = 32
     """Tried at once, and the fewest to decide by."""
     CONFIDENCE = 1.0

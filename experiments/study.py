@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pyarrow.parquet as pq
 import tyro
 
 import uno_flex_env
@@ -143,8 +142,7 @@ def main(config: Config) -> int:
     if not all((config.out / f"{name}.parquet").exists() for name in (*TABLES, "matches")):
         with worker_pool(config.workers or cores()) as pool:
             _simulate(config, pool, json.dumps(notes))
-    tables = {name: pq.read_table(config.out / f"{name}.parquet") for name in (*TABLES, "matches")}
-    write_report(Results(**tables), config.out, notes)
+    write_report(Results.read(config.out), config.out, notes)
     say(f"report, figures and raw results: {config.out}")
     return 0
 

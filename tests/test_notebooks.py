@@ -17,8 +17,8 @@ TEXTS = sorted(FOLDER.glob("*.py"))
 SMALL = {"02_training": "DECISIONS, GAMES = 20_000, 20"}
 """What the cell with the tag "parameters" is followed by here, so that a notebook takes seconds."""
 
-EXACT = {"01_rules_tour"}
-"""Notebooks that print the same everywhere, since they need no budget and measure nothing."""
+EXACT = {"01_rules_tour", "03_flex_timing"}
+"""Notebooks that print the same everywhere, since they need no budget: what they measure, if at all, lies in files."""
 
 
 @pytest.fixture(params=TEXTS, ids=[path.stem for path in TEXTS])
@@ -48,7 +48,7 @@ def kinds(cell: Any) -> set[str]:
 
 def test_text_and_notebook_come_in_pairs() -> None:
     """Seen red when a text was copied to another name."""
-    assert len(TEXTS) >= 2
+    assert len(TEXTS) >= 3
     assert [path.stem for path in TEXTS] == sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from agents.flex_bots import FEATURES
 from experiments.studies.choices import DRAWING, OTHER
 from experiments.studies.decisions import Tried
-from experiments.studies.estimates import Estimate, by_group, estimate, holm, points, ratio
+from experiments.studies.estimates import Estimate, by_group, difference, estimate, holm, points, ratio
 
 
 def tried(rng: np.random.Generator, chances: list[float], kinds: list[int], decisions: int, worlds: int) -> Tried:
@@ -105,6 +105,21 @@ def test_shares_of_events_cover_although_deals_have_unequal_numbers():
         covered.append(value.low <= 0.4 <= value.high)
 
     assert 0.92 < np.mean(covered) < 0.98
+
+
+def test_a_difference_of_two_estimates_covers():
+    """Of 500 pairs of samples with means 0.3 and 0.2, of 80 and 200 deals, about 95 % of the differences cover 0.1, and
+    as many of samples with the same mean are not different. Seen red with the larger of the two widths alone."""
+    rng = np.random.default_rng(8)
+    shape = [(0.3, 80), (0.2, 200), (0.2, 80)]
+    covered, same = [], []
+    for _ in range(500):
+        high, low, again = (estimate(rng.choice([1.0, 0.0, -1.0], n, p=[m + 0.2, 0.6 - m, 0.2])) for m, n in shape)
+        covered.append(difference(high, low).low <= 0.1 <= difference(high, low).high)
+        same.append(difference(low, again).p >= 0.05)
+
+    assert 0.92 < np.mean(covered) < 0.98
+    assert 0.92 < np.mean(same) < 0.98
 
 
 def test_a_share_of_nothing_is_not_a_number():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -16,9 +17,10 @@ from agents.policy import Decisions, RuleBot, looks_ahead, make_policy, uniforms
 from experiments.studies.choices import KINDS, LARGEST, LEADER, choices, of_interest, won_in
 from experiments.studies.decisions import Tried
 from experiments.studies.estimates import estimate
-from experiments.studies.findings import power_worth
+from experiments.studies.findings import Results, power_worth
 from experiments.studies.play import dealt, played, sample
 from experiments.studies.resets import resets
+from experiments.studies.rules import find
 from experiments.studies.twins import twins
 from tests.planted import DRAW, KEEP, ONE_RED_CARD
 from uno_flex_env import Rules
@@ -291,6 +293,16 @@ def test_without_rules_the_bot_is_the_one_that_flexes_when_stuck():
     seen = decisions()
 
     assert (FlexByRules(()).act(seen) == RuleBot("flex_when_stuck").act(seen)).all()
+
+
+def test_the_bot_plays_the_rules_that_the_study_has_found():
+    """By its tree over the committed results, in every decision. Seen red without one of the two rules."""
+    found = find(Results.read(Path(__file__).parents[1] / "docs" / "flex_timing").tried("hold"))
+    seen = [decisions(players) for players in (2, 3, 4, 6, 8)]
+
+    by_tree = [FlexByRules(found.rules).act(some) for some in seen]
+
+    assert all((make_policy("flex_by_rules").act(some) == acts).all() for some, acts in zip(seen, by_tree, strict=True))
 
 
 def test_the_first_rule_that_applies_decides():

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtr
+from scipy.special import ndtr, ndtri, stdtr
 
-from agents.match import interval
+from agents.match import CONFIDENCE, interval
 
 Floats = npt.NDArray[np.float64]
 Key = TypeVar("Key")
@@ -72,6 +72,15 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, null: float = 0.0) -> Estim
     low, high = interval(linear, float(linear.min()), float(linear.max()))
     p = 2 * float(stdtr(wholes.size - 1, -abs(mean - null) / error))
     return Estimate(mean, low, high, wholes.size, p)
+
+
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Of two estimates from different deals, by the width of their intervals. From the same deals it is wider than need
+    be."""
+    mean = one.mean - other.mean
+    half = float(np.hypot(one.high - one.low, other.high - other.low)) / 2
+    p = 2 * float(ndtr(-abs(mean) * ndtri((1 + CONFIDENCE) / 2) / half))
+    return Estimate(mean, mean - half, mean + half, min(one.deals, other.deals), p)
 
 
 def holm(family: Mapping[Key, Estimate]) -> dict[Key, Estimate]:

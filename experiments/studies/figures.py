@@ -129,7 +129,7 @@ def maps(cells: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> Figure:
         axes.set_title(f"{players} players", fontsize=10)
     if image is not None:
         bar = figure.colorbar(image, ax=figure.axes, shrink=0.8, label="flex less other play, points")
-        bar.formatter = FuncFormatter(lambda value, _: f"{100 * value:+.0f}")
+        bar.formatter = FuncFormatter(lambda value, _: f"{100 * value:+.3g}")
         bar.update_ticks()
     return figure
 
@@ -234,13 +234,15 @@ def _branch(axes: Axes, leaves: Sequence[Leaf], first: int, level: int, depth: i
     high = leaves[len(low) :]
     tops = [_branch(axes, part, start, level + 1, depth) for part, start in ((low, first), (high, first + len(low)))]
     middle = (tops[0] + tops[1]) / 2
-    for part, height, answer in ((low, tops[0], "yes"), (high, tops[1], "no")):
+    feature, _, threshold = asked
+    none = threshold < 1  # the lower part is "no such thing at all", which is asked the other way round
+    for part, height, answer in ((low, tops[0], "no" if none else "yes"), (high, tops[1], "yes" if none else "no")):
         to = depth if len(part) == 1 else level + 1
         axes.plot([level, to], [middle, height], color="#888888", linewidth=1.0, zorder=0)
         at = level + 0.42, middle + (height - middle) * 0.42 / (to - level)
         box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         axes.text(*at, answer, fontsize=8, ha="center", va="center", bbox=box)
-    _box(axes, level, middle, fill(condition(asked) + "?", 26), "white", "normal")
+    _box(axes, level, middle, fill(condition((feature, none, threshold)) + "?", 26), "white", "normal")
     return middle
 
 

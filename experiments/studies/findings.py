@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from agents.flex_bots import FLEX_KINDS
 from experiments.studies.choices import LARGEST, LEADER, NEXT, OTHER
 from experiments.studies.decisions import Tried
-from experiments.studies.estimates import Estimate, Floats, by_group, estimate, holm, ratio
+from experiments.studies.estimates import Estimate, Floats, by_group, difference, estimate, holm, ratio
 from experiments.studies.resets import CAUSES
 
 Cells = Mapping[Any, Estimate]
@@ -52,6 +54,11 @@ class Results:
     twins: pa.Table
     choices: pa.Table
     matches: pa.Table
+
+    @classmethod
+    def read(cls, folder: Path) -> Results:
+        """From the Parquet files of a study."""
+        return cls(*(pq.read_table(folder / f"{field.name}.parquet") for field in fields(cls)))
 
     def tried(self, situation: str, variant: str = "main", players: int | None = None) -> Tried:
         """The candidates of one situation."""
@@ -215,8 +222,8 @@ def _of(values: npt.NDArray[Any], least: float) -> Estimate:
 
 
 def by_kind(results: Results) -> dict[int, dict[int, Estimate]]:
-    """By players (0 for three and more together), then by the kind of flex: the favorite of that kind against the
-    favorite other play."""
+    """By players (0 for three and more together, whose deals are not the same), then by the kind of flex: the favorite
+    of that kind against the favorite other play."""
     tried = results.tried("hold")
     other, players = tried.rows(tried.kind(OTHER) & tried.columns["favorite"]), tried["num_players"]
     at = {number: players == number for number in results.tables} | {0: players > 2}
@@ -330,3 +337,31 @@ def ladder(results: Results, name: str, variant: str = "main") -> dict[tuple[int
                 share = columns["wins"][here] / columns["games"][here] - 1 / players
                 cells[int(players), one] = estimate(share, -1 / players, 1 - 1 / players)
     return holm(cells)
+
+
+# ---- 8. Other players and rules ----
+
+
+def robust(results: Results) -> dict[tuple[int, str, str], Estimate]:
+    """By players, variant and what is looked at: "power", "spend", or how one flexes in the policy's ladder."""
+    names = list(dict.fromkeys(results.twins["variant"].to_pylist()))
+    tables = sorted({players for name in names[1:] for players in results.players(variant=name)})
+    found: dict[tuple[int, str, str], Estimate] = {}
+    for players in tables:
+        for name in names:
+            line = {
+                "power": power_by_players(results, name).get(players),
+                "spend": spend_by_players(results, name).get(players),
+            }
+            line |= {how: v for (number, how), v in ladder(results, "policy", name).items() if number == players}
+            found |= {(players, name, what): value for what, value in line.items() if value is not None}
+    return found
+
+
+def changes(cells: Mapping[tuple[int, str, str], Estimate]) -> dict[tuple[int, str, str], Estimate]:
+    """How much each of `robust` differs from the main line; one family."""
+    family = {}
+    for (players, variant, what), value in cells.items():
+        if variant != "main" and what != "as_learned" and (players, "main", what) in cells:
+            family[players, variant, what] = difference(value, cells[players, "main", what])
+    return holm(family)

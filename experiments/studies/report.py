@@ -49,7 +49,7 @@ set if the player wins in world w of `worlds` |
 | `matches.parquet` | a deal of a match | `one` against `others`, `wins` of the one in `games` |
 
 In all of them `variant` is main, search, or a switch of the rules; `deal` tells deals of one stage and number of \
-players apart. `experiments.studies.findings.Results` reads them."""
+players apart. `experiments.studies.findings.Results.read` reads them."""
 
 
 def write_report(results: Results, folder: Path, notes: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ def write_report(results: Results, folder: Path, notes: Mapping[str, Any]) -> No
         sections.resets(results, folder),
         sections.ladders(results, folder),
         sections.rules(results, found, folder),
-        sections.robust(results),
+        sections.robust(results, notes["config"]["search"]),
         METHOD,
         FILES,
     ]

@@ -66,7 +66,8 @@ def spend(results: Results, folder: Path) -> str:
     panels = {feature: findings.spend_by_feature(results, feature) for feature in BINS}
     players = results.tables
     figures.save(figures.curves(panels, players, "flex less other play, points"), folder / "figures", "spend")
-    figures.save(figures.maps({p: findings.spend_map(results, p) for p in players}), folder / "figures", "spend_map")
+    maps = {p: findings.spend_map(results, p) for p in players}
+    figures.save(figures.maps(maps), folder / "figures", "spend_map")
     overall = findings.spend_by_players(results)
     text = caption(
         "The best flex", "is worth", overall, "more than the best other play", "less than the best other play"
@@ -92,12 +93,26 @@ def spend(results: Results, folder: Path) -> str:
             table(head, rows),
             _figure("spend", text),
             *(_by_feature(panels[feature], feature) for feature in BINS),
-            _figure("spend_map", "The same by both hands. Light: spend; dark: hold; bold: beyond doubt at that table."),
+            _figure("spend_map", _map_in_short(maps)),
             _agreement(results, "hold", "The policy's favorite flex against its favorite other play"),
             "### Drawing by choice",
             _draws(results),
             _agreement(results, "stuck", "Where flexes are the only plays: the favorite flex against drawing"),
         ]
+    )
+
+
+def _map_in_short(maps: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> str:
+    sure = [
+        f"{100 * value.mean:+.1f} at {players} players with {findings.OWN_LABELS[own]} cards in hand and "
+        f"{findings.LEADER_LABELS[leader]} in the smallest other one"
+        for players, cells in maps.items()
+        for (leader, own), value in cells.items()
+        if value.sure
+    ]
+    return (
+        f"The same by both hands: beyond doubt (bold, corrected table by table) is {listed(sure) or 'nothing'}. "
+        f"Light: spend; dark: hold; white: fewer than {findings.ENOUGH} deals."
     )
 
 
@@ -233,9 +248,9 @@ def ladders(results: Results, folder: Path) -> str:
     all_bots = bots | findings.ladder(results, "rules")
     panels = {"the policy, flexing otherwise, against itself": policy, "rule bots against flex_when_stuck": all_bots}
     figures.save(figures.ladders(panels, tables), folder / "figures", "ladders")
-    cells = {how: column(policy, how) for how in ("never", "first_chance", "when_stuck")}
+    cells, fair = {how: column(policy, how) for how in ("never", "first_chance", "when_stuck")}, "a fair share"
     text = " ".join(
-        caption(f"One that {figures.LADDER_LABELS[how]}", "wins", column, "above a fair share", "below it")
+        caption(f"One that {figures.LADDER_LABELS[how]}", "wins", column, f"more than {fair}", f"less than {fair}")
         for how, column in cells.items()
     )
     return "\n\n".join(
@@ -263,11 +278,13 @@ def rules_in_short(results: Results) -> str:
     sure = {players: value for (players, _), value in match.items() if value.sure}
     better = [f"{players} ({points(value)})" for players, value in sure.items() if value.mean > 0]
     worse = [f"{players} ({points(value)})" for players, value in sure.items() if value.mean < 0]
-    unclear = [str(players) for players, _ in match if players not in sure]
+    same = [str(players) for (players, _), value in match.items() if value.mean == 0]
+    unclear = [str(players) for (players, _), value in match.items() if players not in sure and value.mean != 0]
     outcome = [
         f"wins more than a fair share at {listed(better)} players" if better else "",
         f"less at {listed(worse)} players" if worse else "",
         f"neither beyond doubt at {listed(unclear)} players" if unclear else "",
+        f"exactly as often as that at {listed(same)} players" if same else "",
     ]
     what = "The same rules as a bot, all else as in `flex_when_stuck`, against a table of that:"
     return f"{what} it {'; '.join(filter(None, outcome))}."
@@ -297,24 +314,38 @@ def rules(results: Results, found: Found, folder: Path) -> str:
     )
 
 
-def robust(results: Results) -> str:
+def robust(results: Results, search: str) -> str:
     """Other players and rules: their section."""
-    names = list(dict.fromkeys(results.twins["variant"].to_pylist()))
-    tables = sorted({p for name in names[1:] for p in results.players(variant=name)})
-    rows = []
-    for players in tables:
-        for name in names:
-            power = findings.power_by_players(results, name).get(players)
-            spend = findings.spend_by_players(results, name).get(players)
-            ladder = findings.ladder(results, "policy", name)
-            cells = [power, spend, *(ladder.get((players, how)) for how in ("never", "first_chance", "when_stuck"))]
-            rows.append([str(players), name, *("-" if value is None else points(value) for value in cells)])
-    head = ["players", "variant", "green Power", "flex less other play", "never", "first chance", "when stuck"]
+    cells = findings.robust(results)
+    lines = dict.fromkeys((players, variant) for players, variant, _ in cells)
+    rows = [
+        [str(p), variant, *(points(cells[p, variant, what]) if (p, variant, what) in cells else "-" for what in ROBUST)]
+        for p, variant in lines
+    ]
+    sure = [
+        f"{variant} at {players} players: {ROBUST[what]} {points(value)}"
+        for (players, variant, what), value in findings.changes(cells).items()
+        if value.sure
+    ]
     return "\n\n".join(
         [
             "## Do the findings depend on the player and on the rules?",
-            "The same with search in place of the policy (its own moves in playouts, too), and with three switches of "
-            "the rules. The policy has learned by the official rules; by others it plays as well as it can tell.",
-            table(head, rows),
+            f"The same with `{search}` in place of the policy (its own moves in playouts, too), and with three "
+            "switches of the rules. The policy has learned by the official rules; by others it plays as well as it "
+            "can tell. A search knows no restriction: where it would flex and may not, or has to, its prior "
+            "policy decides.",
+            table(["players", "variant", *ROBUST.values()], rows),
+            "What changes beyond doubt against the main line, as differences (taken as independent, corrected for all "
+            f"of the table): {'; '.join(sure) or 'nothing'}.",
         ]
     )
+
+
+ROBUST = {
+    "power": "green Power",
+    "spend": "flex less other play",
+    "never": "never",
+    "first_chance": "first chance",
+    "when_stuck": "when stuck",
+}
+"""What is looked at once more, as heads of a table."""
