@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -91,3 +92,9 @@ def find_policy(name: str) -> Path | None:
         if path.is_file():
             return path
     return None
+
+
+def digests(policies: Iterable[str]) -> dict[str, str]:
+    """The SHA-256 of the file of each policy that is a network or a search guided by one: results hold for no other."""
+    files = {name: find_policy(name.rpartition(",")[2].removesuffix(":greedy")) for name in policies}
+    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import tyro
 
-from agents.checkpoint import find_policy
+from agents.checkpoint import digests
 from agents.files import write_whole
 from agents.match import Rate, cores, duel, progress_bar, worker_pool
 from agents.policy import looks_ahead, make_policy
@@ -119,7 +118,7 @@ def settings(config: Config) -> dict[str, Any]:
 def plain(config: Config, rates: Rates) -> dict[str, Any]:
     """Settings and results as JSON can hold them."""
     rows = [
-        {"policy": policy, "players": players, "weights": weights(policy), "rate": asdict(rate)}
+        {"policy": policy, "players": players, "weights": digests([policy]).get(policy), "rate": asdict(rate)}
         for (policy, players), rate in rates.items()
     ]
     return {"settings": settings(config), "rates": rows}
@@ -135,16 +134,10 @@ def earlier(config: Config, folder: Path) -> Rates:
         played, rates = found["settings"], Rates()
         for row in found["rates"]:
             rates[row["policy"], row["players"]] = Rate(**row["rate"])
-            if row["weights"] != weights(row["policy"]):
+            if row["weights"] != digests([row["policy"]]).get(row["policy"]):
                 raise ValueError(f"{path}: the network of {row['policy']} has changed: choose another --name")
     except (KeyError, TypeError, json.JSONDecodeError) as error:
         raise ValueError(f"{path} holds no results of a ladder: {error!r}") from None
     if played != settings(config):
         raise ValueError(f"{path} was played with {played}, not {settings(config)}: choose another --name")
     return rates
-
-
-def weights(policy: str) -> str | None:
-    """The SHA-256 of the network's file in a policy; None if there is none."""
-    file = find_policy(policy.rpartition(",")[2].removesuffix(":greedy"))
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file else None

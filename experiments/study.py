@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 import uno_flex_env
-from agents.checkpoint import find_policy
+from agents.checkpoint import digests
 from agents.files import write_whole
 from agents.flex_bots import Rule
 from agents.match import cores, worker_pool
@@ -206,10 +205,7 @@ def _notes(config: Config) -> dict[str, Any]:
     settings = asdict(config)
     for name in ("workers", "out"):
         del settings[name]
-    weights = {}
-    for policy in (config.policy, config.search):
-        if file := find_policy(policy.rpartition(",")[2].removesuffix(":greedy")):
-            weights[policy] = hashlib.sha256(file.read_bytes()).hexdigest()
+    weights = digests((config.policy, config.search))
     notes = {"version": uno_flex_env.__version__, "config": settings, "weights": weights}
     plain: dict[str, Any] = json.loads(json.dumps(notes))
     return plain

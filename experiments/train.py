@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import platform
 import subprocess
@@ -119,7 +118,7 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             network = ActorCritic(config.network)
-        self.opponents = opponents(config)  # as they are loaded, whatever becomes of their files
+        self.opponents = checkpoint.digests(config.league.opponents)  # of the files that are loaded here
         self.league = League(config.league, config.seed)
         self.ppo = PPO(config.ppo, network, self.device, config.seed)
         self.rollout = Rollout(config.game, network, self.league, config.seed, threads)
@@ -240,12 +239,6 @@ class Trainer:
         paths = [self._snapshot(slots[slot]) for slot in sorted(slots)]
         self.league.restore(about["league"], [load_policy(path, path.stem) for path in paths])
         self.rollout.restore(part("rollout"))
-
-
-def opponents(config: Config) -> dict[str, str]:
-    """The opponents that are networks, each with the SHA-256 of its file: a run resumes with the same ones only."""
-    files = {name: checkpoint.find_policy(name.partition(":")[0]) for name in config.league.opponents}
-    return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file}
 
 
 def first_weights(config: Config) -> Mapping[str, torch.Tensor]:
