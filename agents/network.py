@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -158,11 +158,57 @@ def masked_log_softmax(logits: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
         Both (B, A) float32. A probability is exactly 0 where illegal; there the log-probability is a finite number
         without meaning, so that products of the two, and gradients, are never NaN.
     """
+    masked = _masked(logits, legal)
+    return masked.log_softmax(dim=1), masked.softmax(dim=1)
+
+
+def masked_softmax(logits: Tensor, legal: Tensor) -> Tensor:
+    """Only the probabilities of `masked_log_softmax`."""
+    return _masked(logits, legal).softmax(dim=1)
+
+
+def _masked(logits: Tensor, legal: Tensor) -> Tensor:
     # Not -inf, since 0 * inf is no number. Torch's softmax takes such entries in its stride; its `exp` is twenty times
     # slower for them, and a product of floats and booleans is slower still.
     # `where` takes a quarter of the time of `masked_fill`.
-    masked = torch.where(legal, logits.float(), -1e38)
-    return masked.log_softmax(dim=1), masked.softmax(dim=1)
+    return torch.where(legal, logits.float(), -1e38)
+
+
+def chosen(logits: Tensor, legal: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+    """The log-probability of one legal action of each row, and the entropy of the row in nats.
+
+    The same as with `masked_log_softmax` and `entropy`, in half the time, since their gradient is written out:
+    d log p(a) / d logits = 1[a] - p and dH / d logits = -p (log p + H).
+
+    Args:
+        logits: (B, A), of any size.
+        legal: (B, A) bool.
+        action: (B,) int64.
+
+    Returns:
+        Both (B,) float32.
+    """
+    log_prob, spread = _Chosen.apply(logits, legal, action)  # type: ignore[no-untyped-call]
+    return log_prob, spread
+
+
+class _Chosen(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, legal: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+        log_probs, probs = masked_log_softmax(logits, legal)
+        weighted = probs * log_probs
+        spread = -weighted.sum(dim=1)
+        ctx.save_for_backward(probs, weighted, spread, action)
+        ctx.dtype = logits.dtype
+        return log_probs.gather(1, action[:, None]).squeeze(1), spread
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> tuple[Tensor, None, None]:
+        probs, weighted, spread, action = ctx.saved_tensors
+        of_log_prob, of_spread = (slope[:, None] for slope in slopes)
+        slope = probs * -(of_log_prob + of_spread * spread[:, None])
+        slope.addcmul_(weighted, of_spread, value=-1).scatter_add_(1, action[:, None], of_log_prob)
+        return slope.to(ctx.dtype), None, None
 
 
 def entropy(log_probs: Tensor, probs: Tensor) -> Tensor:

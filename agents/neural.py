@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from agents.checkpoint import load_network
-from agents.network import ActorCritic, masked_log_softmax, sample
+from agents.network import ActorCritic, masked_softmax, sample
 from agents.policy import Actions, Decisions, uniforms
 
 ROWS = 4096
@@ -41,7 +41,7 @@ class NetworkPolicy:
             history = torch.from_numpy(np.ascontiguousarray(seen.history[:, -self.history :]))
         with torch.autocast("cpu", enabled=False):  # a learner's precision is its own
             logits, _ = self.network(torch.from_numpy(seen.observation), history)
-        return masked_log_softmax(logits, torch.from_numpy(seen.action_mask) != 0)[1]
+        return masked_softmax(logits, torch.from_numpy(seen.action_mask) != 0)
 
     def act(self, seen: Decisions) -> Actions:
         """As `Policy.act`."""

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from agents.network import ActorCritic, entropy, kl_divergence, masked_log_softmax
+from agents.network import ActorCritic, chosen, kl_divergence, masked_log_softmax
 from agents.rollout import Experience
 
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -147,19 +147,20 @@ class PPO:
         ]
         with self.autocast():
             logits, value = self.network(*inputs)
-        log_probs, probs = masked_log_softmax(logits, legal)
-        log_ratio = log_probs.gather(1, action[:, None]).squeeze(1) - old
+        log_prob, spread = chosen(logits, legal, action)
+        log_ratio = log_prob - old
         ratio = log_ratio.exp()
         advantage = advantage.to(device)
         clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
         policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
         value_loss = (value.float() - seen.target[rows].to(device)).square().mean()
-        spread = entropy(log_probs, probs).mean()
+        spread = spread.mean()
         loss = policy_loss + config.value * value_loss - bonus * spread
         pull = torch.zeros((), device=device)
         if self.magnet is not None:
             with torch.no_grad(), self.autocast():
                 magnet_logits, _ = self.magnet(*inputs)
+            log_probs, probs = masked_log_softmax(logits, legal)
             pull = kl_divergence(log_probs, probs, masked_log_softmax(magnet_logits, legal)[0]).mean()
             loss = loss + config.magnet * pull
         # The divergence from the policy that has acted, by its third estimator in joschu.net/blog/kl-approx.html.

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from agents.league import League
-from agents.network import ActorCritic, masked_log_softmax, sample
+from agents.network import ActorCritic, masked_softmax, sample
 from agents.policy import Decisions, ask
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
@@ -289,10 +289,10 @@ class Rollout:
         hidden = torch.from_numpy(self.hidden[t]) if self.hidden.size else None
         logits, values = network(*_to(device, torch.from_numpy(self.observation[t]), history, hidden))
         legal = torch.from_numpy(self.mask[t]).view(torch.bool).to(device)
-        log_probs, probs = masked_log_softmax(logits, legal)
+        probs = masked_softmax(logits, legal)
         uniform = torch.rand(self.config.games, generator=self._generator).to(device)
         actions = sample(probs, uniform)
-        self.log_prob[t] = log_probs.gather(1, actions[:, None])[:, 0].cpu().numpy()
+        self.log_prob[t] = probs.gather(1, actions[:, None]).log_()[:, 0].cpu().numpy()
         self.value[t] = values.float().cpu().numpy()
         self.action[t] = actions.cpu().numpy()
         self.learns[t] = True

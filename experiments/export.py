@@ -22,7 +22,7 @@ from torch import Tensor, nn
 import uno_flex_env
 from agents.checkpoint import ENVIRONMENT, find_policy, load_network
 from agents.files import write_whole
-from agents.network import ActorCritic, masked_log_softmax
+from agents.network import ActorCritic, masked_softmax
 from agents.neural import NetworkPolicy
 from agents.policy import Decisions
 from experiments.output import say
@@ -106,7 +106,7 @@ class Player(nn.Module):
         logits, value = self.network(observation, history)
         legal = action_mask != 0
         # The second time for rows without a legal action, whose softmax is uniform over the illegal ones.
-        probs = torch.where(legal, masked_log_softmax(logits, legal)[1], 0.0)
+        probs = torch.where(legal, masked_softmax(logits, legal), 0.0)
         return probs if self.network.config.privileged else (probs, value)
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 from agents.network import (
     ActorCritic,
     NetworkConfig,
+    chosen,
     entropy,
     kl_divergence,
     masked_log_softmax,
@@ -90,6 +91,28 @@ def check_against_doubles(logits: Tensor, other: Tensor, legal: Tensor, spread: 
         known = torch.where(p > 0, p * p.clamp(min=1e-300).log(), 0.0)
         assert spread[row].item() == pytest.approx(-known.sum().item(), abs=1e-4)
         assert moved[row].item() == pytest.approx((known - p * q.log()).sum().item(), abs=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kind", ["equal", "huge", "normal"])
+def test_the_gradient_that_is_written_out_is_that_of_autograd(kind, dtype):
+    """Of the log-probability of an action and of the entropy, each row weighed differently; an illegal logit has none.
+
+    Seen red without the entropy's own term, without that of the action, and with the sign turned round."""
+    legal, logits = random_masks(ROWS), logits_like(kind, ROWS).to(dtype).requires_grad_()
+    action = legal.float().multinomial(1, generator=torch.Generator().manual_seed(3)).squeeze(1)
+    weights = torch.rand(2, ROWS, generator=torch.Generator().manual_seed(4)) - 0.5
+
+    log_prob, spread = chosen(logits, legal, action)
+    (slope,) = torch.autograd.grad((weights * torch.stack([log_prob, spread])).sum(), logits)
+    log_probs, probs = masked_log_softmax(logits, legal)
+    known = torch.stack([log_probs.gather(1, action[:, None]).squeeze(1), entropy(log_probs, probs)])
+    (wanted,) = torch.autograd.grad((weights * known).sum(), logits)
+
+    assert torch.equal(torch.stack([log_prob, spread]), known)
+    assert slope.dtype == dtype
+    assert torch.allclose(slope.float(), wanted.float(), atol=1e-5 if dtype == torch.float32 else 0.02)
+    assert (slope[~legal] == 0).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -12,7 +12,7 @@ import torch
 
 from agents import rollout as module
 from agents.league import League, LeagueConfig
-from agents.network import ActorCritic, NetworkConfig, masked_log_softmax
+from agents.network import ActorCritic, NetworkConfig, masked_log_softmax, masked_softmax
 from agents.rollout import GameConfig, Rollout, advantages
 from tests.faces import SHORT
 from tests.learning import CPU, KINDS, NAMES, collect, make_network, one_thread, pairs
@@ -250,7 +250,7 @@ def test_a_network_without_its_mask_is_found_out(monkeypatch):
     rollout = make_rollout(network, games=50, steps=4)
     rollout.collect(network, CPU, 1.0, 0.9)
 
-    monkeypatch.setattr(module, "masked_log_softmax", lambda logits, legal: masked_log_softmax(logits, legal | True))
+    monkeypatch.setattr(module, "masked_softmax", lambda logits, legal: masked_softmax(logits, legal | True))
 
     with pytest.raises(IllegalActionError, match=r"game \d+: .* illegal now; legal: .*draw"):
         rollout.collect(network, CPU, 1.0, 0.9)

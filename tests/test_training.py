@@ -24,7 +24,7 @@ from agents import neural, ppo
 from agents.checkpoint import POLICY, load
 from agents.league import LeagueConfig
 from agents.match import duel
-from agents.network import NetworkConfig, entropy, masked_log_softmax
+from agents.network import NetworkConfig, entropy, masked_softmax
 from agents.policy import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
@@ -412,7 +412,7 @@ def test_a_policy_that_plays_without_its_mask_is_found_out_in_evaluation(tmp_pat
     policy = Trainer(TINY, tmp_path, 1).policy("mine", greedy=False)
     assert duel(policy, "random", games=20).num_games == 20
 
-    monkeypatch.setattr(neural, "masked_log_softmax", lambda logits, legal: masked_log_softmax(logits, legal | True))
+    monkeypatch.setattr(neural, "masked_softmax", lambda logits, legal: masked_softmax(logits, legal | True))
 
     with pytest.raises(IllegalActionError, match="policy mine"):
         duel(policy, "random", games=20)
