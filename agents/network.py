@@ -171,7 +171,7 @@ def _masked(logits: Tensor, legal: Tensor) -> Tensor:
     # Not -inf, since 0 * inf is no number. Torch's softmax takes such entries in its stride; its `exp` is twenty times
     # slower for them, and a product of floats and booleans is slower still.
     # `where` takes a quarter of the time of `masked_fill`.
-    return torch.where(legal, logits.float(), -1e38)
+    return torch.where(legal, logits, -1e38).float()
 
 
 def chosen(logits: Tensor, legal: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
