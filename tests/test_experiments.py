@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import subprocess
+import sys
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
@@ -256,3 +259,20 @@ def test_a_run_that_is_interrupted_says_so_by_its_status(monkeypatch):
     monkeypatch.setattr("experiments.train.main", interrupted)
 
     assert command.main(["train", "--config", SMOKE]) == 130
+
+
+@pytest.mark.parametrize(("given", "found"), [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7")])
+def test_threads_are_told_how_long_to_spin_before_torch_is_loaded(given, found):
+    """Later it would do nothing; what the user has set stays. Seen red with torch imported at the top of the module, and
+    without `setdefault`."""
+    code = (
+        "import os, sys, experiments.__main__ as command\n"
+        "assert 'torch' not in sys.modules\n"
+        "command.prepare()\n"
+        "print(os.environ['GOMP_SPINCOUNT'])"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"} | given
+
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == found
