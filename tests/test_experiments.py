@@ -263,8 +263,8 @@ def test_a_run_that_is_interrupted_says_so_by_its_status(monkeypatch):
 
 @pytest.mark.parametrize(("given", "found"), [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7")])
 def test_threads_are_told_how_long_to_spin_before_torch_is_loaded(given, found):
-    """Later it would do nothing; what the user has set stays. Seen red with torch imported at the top of the module, and
-    without `setdefault`."""
+    """Later it would do nothing; what the user has set stays. Seen red with torch imported at the top of the module,
+    and without `setdefault`."""
     code = (
         "import os, sys, experiments.__main__ as command\n"
         "assert 'torch' not in sys.modules\n"
