@@ -177,9 +177,10 @@ FOUND = (
     Rule((("players", True, 3.5), ("other_cards", False, 0.5), ("number", True, 0.5)), True),
     Rule((("players", True, 3.5), ("other_cards", True, 0.5), ("skip_all", True, 0.5)), True),
 )
-"""Where the study's tree spends (docs/flex_timing): with four players and more, a flex number instead of a wild card,
-and Skip All. Against a table of `flex_when_stuck` that wins 2.5 [2.0, 2.9], 2.1 [1.8, 2.6] and 2.3 [2.0, 2.7] points
-more than a fair share at 4, 6 and 8 players (20,000 games each). At 2 and 3 players it never spends."""
+"""When the study's tree spends (docs/flex_timing), on any colored flex: with four players and more, if a number can be
+flexed and only wild cards can be played otherwise, or if Skip All can be flexed. Against a table of `flex_when_stuck`
+that wins 2.5 [2.0, 2.9], 2.1 [1.8, 2.6] and 2.3 [2.0, 2.7] points more than a fair share at 4, 6 and 8 players (20,000
+games each), about as much as `flex_any` does. At 2 and 3 players it never spends."""
 
 
 def spend_or_hold(seen: Decisions) -> npt.NDArray[np.bool_]:

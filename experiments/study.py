@@ -169,10 +169,11 @@ def _simulate(config: Config, pool: int | Executor, notes: str) -> None:
 def variants(config: Config) -> list[tuple[Variant, Budget, tuple[int, ...]]]:
     """The policy by the official rules; then search, and the policy by others."""
     robust = [(Variant("search", config.search), config.search_budget, config.robust_players)]
-    robust += [
-        (Variant(name, config.policy, rules), config.switch_budget, config.robust_players)
-        for name, rules in SWITCHES.items()
-    ]
+    for name, rules in SWITCHES.items():
+        # Rules 9.3 speaks of two players: at other tables this switch changes nothing.
+        only_two = rules.two_player_reverse != Rules().two_player_reverse
+        tables = tuple(players for players in config.robust_players if players == 2 or not only_two)
+        robust.append((Variant(name, config.policy, rules), config.switch_budget, tables))
     return [(Variant("main", config.policy), config.budget, config.players), *robust]
 
 

@@ -105,6 +105,15 @@ def test_a_finished_study_is_drawn_again_from_its_results(finished, monkeypatch)
     assert ((finished / "report.md").read_bytes(), (finished / "figures" / "power.svg").read_bytes()) == before
 
 
+def test_a_switch_for_two_players_is_looked_at_with_two_players_alone():
+    """At other tables it changes nothing (rules 9.3), so it would show the same deals again. Seen red without that."""
+    tables = {variant.name: players for variant, _, players in study.variants(study.Config(policy="flex_any"))}
+
+    assert tables.pop("two_player_reverse=pass") == (2,)
+    assert tables.pop("main") == (2, 3, 4, 6, 8)
+    assert set(tables.values()) == {(2, 4)}
+
+
 @pytest.mark.slow
 def test_workers_change_nothing(finished, tmp_path):
     """Seen red when a part depends on how many there are."""

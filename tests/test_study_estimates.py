@@ -63,13 +63,14 @@ def test_a_planted_advantage_is_found_and_covered():
 def test_what_is_clear_in_one_decision_is_so_by_chance_as_seldom_as_it_says():
     """Of two equal moves in 64 worlds, in at most one decision of twenty; of unequal ones the better one.
 
-    Seen red with half the standard error."""
+    Seen red with half the standard error; and what is to be expected by chance with an unfair coin."""
     rng = np.random.default_rng(3)
     equal, unequal = (tried(rng, [chance, 0.4], [0, OTHER], 2000, 64) for chance in (0.4, 0.75))
 
     none, better = (decisions.sure(*decisions.favorites()) for decisions in (equal, unequal))
 
     assert 0.01 < np.mean(none != 0) < 0.06
+    assert equal.sure_by_chance(*equal.favorites()) == pytest.approx(np.mean(none != 0), abs=0.012)
     assert np.mean(better == 1) > 0.9
     assert not (better == -1).any()
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import stdtrit
+from scipy.stats import binom
 
 from agents.flex_bots import FEATURES, FLEX_KINDS
 from agents.match import CONFIDENCE
@@ -125,13 +126,31 @@ class Tried:
 
         Student's t over the worlds, with one world of each extreme added, as in match play.
         """
+        plus, minus = self._worlds_apart(one, other, half)
+        size = self.worlds if half is None else (self.worlds + 1 - half) // 2
+        return np.where((one >= 0) & (other >= 0), _clear(plus, minus, size), 0)
+
+    def sure_by_chance(self, one: Whole, other: Whole) -> float:
+        """The share of decisions in which `sure` would find a difference if every world that is won after one candidate
+        and lost after the other were as likely to be the other way round."""
+        plus, minus = self._worlds_apart(one, other)
+        apart = plus + minus
+        wins = np.arange(self.worlds + 1)
+        likely = binom.pmf(wins, apart[:, None], 0.5)
+        clear = _clear(wins, np.maximum(apart[:, None] - wins, 0), self.worlds) != 0
+        return float((likely * clear).sum(axis=1)[(one >= 0) & (other >= 0)].mean())
+
+    def _worlds_apart(self, one: Whole, other: Whole, half: int | None = None) -> tuple[Whole, Whole]:
+        """(N,) each: worlds that are won after one and lost after the other, and the other way round."""
         mask = np.uint64(2**64 - 1) if half is None else _EVEN << np.uint64(half)
-        won = self.columns["won"] & mask
-        plus, minus = (
-            1 + np.bitwise_count(a & ~b).astype(np.int64) for a, b in ((won[one], won[other]), (won[other], won[one]))
-        )
-        size = 2 + (self.worlds if half is None else (self.worlds + 1 - half) // 2)
-        mean = (plus - minus) / size
-        error = np.sqrt(((plus + minus) / size - mean**2) / (size - 1))
-        clear = np.abs(mean) > stdtrit(size - 1, (1 + CONFIDENCE) / 2) * error
-        return np.where(clear & (one >= 0) & (other >= 0), np.sign(mean), 0).astype(np.int64)
+        a, b = (self.columns["won"][rows] & mask for rows in (one, other))
+        return np.bitwise_count(a & ~b).astype(np.int64), np.bitwise_count(b & ~a).astype(np.int64)
+
+
+def _clear(plus: Whole, minus: Whole, worlds: int) -> Whole:
+    """See `Tried.sure`."""
+    size = worlds + 2
+    mean = (plus - minus) / size
+    error = np.sqrt(((plus + minus + 2) / size - mean**2) / (size - 1))
+    clear = np.abs(mean) > stdtrit(size - 1, (1 + CONFIDENCE) / 2) * error
+    return np.where(clear, np.sign(mean), 0).astype(np.int64)

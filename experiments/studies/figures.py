@@ -34,7 +34,7 @@ STYLES = (
 """A color, a line and a marker for each number of players (doi:10.1038/nmeth.1618)."""
 FEATURE_LABELS = {
     "hand": "cards in hand",
-    "flex_cards": "of these, cards with a flex side",
+    "flex_cards": "cards with a flex side in hand",
     "others_green": "green Powers of others",
     "leader": "cards in the smallest other hand",
 }

@@ -188,10 +188,13 @@ class Agreement:
 
     clear: Estimate
     """Share of the decisions in which the interval of the difference excludes zero."""
+    by_chance: float
+    """What that share would be if all candidates were equally good."""
     agrees: Estimate
     """How often the policy does what is better then."""
     regret: Estimate
-    """How much it loses where it doesn't, in the half of the worlds that had no say in what is better."""
+    """How much it loses where it doesn't, in the half of the worlds that had no say in what is better; above zero is
+    lost."""
 
 
 def agreement(results: Results, situation: str, players: int | None) -> Agreement:
@@ -208,6 +211,7 @@ def agreement(results: Results, situation: str, players: int | None) -> Agreemen
     regret = np.nansum(lost, axis=0)[halves > 0] / halves[halves > 0]
     return Agreement(
         estimate(clear != 0, 0.0),
+        tried.sure_by_chance(one, other),
         _of(((clear > 0) == flexed)[clear != 0], 0.0),
         _of(regret, -1.0),
     )
@@ -327,16 +331,25 @@ def reset(results: Results, players: int) -> Reset:
 def ladder(results: Results, name: str, variant: str = "main") -> dict[tuple[int, str], Estimate]:
     """By players and by how the one flexes: its win rate less a fair share; one family."""
     table = _only(results.matches, ladder=name, variant=variant)
-    columns = {key: table[key].to_numpy() for key in ("wins", "games", "num_players")}
-    ones = np.array(table["one"].to_pylist())
     cells = {}
-    for one in dict.fromkeys(ones.tolist()):
-        for players in np.unique(columns["num_players"]):
-            here = (ones == one) & (columns["num_players"] == players)
-            if here.any():
-                share = columns["wins"][here] / columns["games"][here] - 1 / players
-                cells[int(players), one] = estimate(share, -1 / players, 1 - 1 / players)
+    for one in dict.fromkeys(table["one"].to_pylist()):
+        for players, share in _shares(_only(table, one=one)).items():
+            cells[players, one] = estimate(share - 1 / players, -1 / players, 1 - 1 / players)
     return holm(cells)
+
+
+def _shares(match: pa.Table) -> dict[int, Floats]:
+    """By players: the share of the games of each deal that are won."""
+    players, wins, games = (match[name].to_numpy() for name in ("num_players", "wins", "games"))
+    return {int(number): (wins / games)[players == number] for number in np.unique(players)}
+
+
+def rules_against_any(results: Results) -> dict[int, Estimate]:
+    """By players: how much more `flex_by_rules` wins against `flex_when_stuck` than `flex_any` does, on the same
+    deals."""
+    shares = {one: _shares(_only(results.matches, variant="main", one=one)) for one in ("flex_by_rules", "flex_any")}
+    rules, others = shares.values()
+    return holm({players: estimate(share - others[players]) for players, share in rules.items() if players in others})
 
 
 # ---- 8. Other players and rules ----

@@ -18,8 +18,10 @@ METHOD = """\
 
 - One decision of each deal is sampled, uniformly among those of its kind, so the deal is the unit of every interval:
   Student's t on one value a deal with one deal of each extreme added, the same as in match play. Shares of events
-  are ratios of sums over deals, linearized. A star means that a difference is not zero at a level of 5 % after Holm's
-  correction for all comparisons of its table.
+  are ratios of sums over deals, linearized. Deals weigh equally, not decisions. A star means that a difference is not
+  zero at a level of 5 % after Holm's correction for its family: the comparisons of one kind in a table, such as a
+  column, a ladder, or the cells of a figure.
+- Decisions of `twins` are turns in which at least one other Power is green: without one, a red twin can't be reached.
 - *Twins* share all cards, the order of the draw pile, and the luck of each seat's decisions; they differ in Powers
   alone.
 - *Candidates* of a decision are tried in the same worlds, drawn uniformly from all that agree with what the player
@@ -86,12 +88,14 @@ def _head(results: Results, notes: Mapping[str, Any]) -> str:
         f"{config['seed']}; `config.json` has the rest. Numbers are percentage points of win probability with 95 % "
         "intervals; a star marks differences that stand up to the correction for many comparisons.",
         "## In short",
-        f"- **A green Power is worth** {each(findings.power_by_players(results))} at the beginning of a turn.",
-        f"- **Being the only green player**, whose flex comes back at once, is worth a further {each(alone)}.",
-        f"- **The best flex against the best other play**, over all decisions between the two: {each(spend)}.",
+        f"- **A green Power is worth** {each(findings.power_by_players(results))} at the beginning of a turn in which "
+        "another one is green.",
+        "- **That all others are red as well**, so that one's own flex comes back at once, is worth a further "
+        f"{each(alone)}.",
+        f"- **The best flex against the best other play**, where both are legal: {each(spend)}.",
         *(
-            f"- **One seat that {figures.LADDER_LABELS[how]}** wins, above a fair share against the unchanged policy, "
-            f"{each(sections.column(ladder, how))}."
+            f"- **One seat that {figures.LADDER_LABELS[how]}** differs from a fair share against the unchanged policy "
+            f"by {each(sections.column(ladder, how))}."
             for how in ("never", "first_chance", "when_stuck")
         ),
         f"- **Which flex.** {sections.kinds_in_short(results)}",
@@ -106,10 +110,11 @@ def _timing(results: Results) -> str:
     deeds = findings.spend_by_deed(results)
     parts = [f"{points(deed[1])} at {players} players" for players, deed in deeds.items() if 1 in deed]
     held = [f"{points(deed[0])} at {players} players" for players, deed in deeds.items() if 0 in deed]
-    found = {players: findings.agreement(results, "hold", players).agrees for players in results.players()}
-    agrees = listed([f"{points(v, signed=False)} % at {p} players" for p, v in found.items() if v.deals])
+    found = {players: findings.agreement(results, "hold", players) for players in results.players()}
+    more = {players: value.agrees for players, value in found.items() if value.clear.low > value.by_chance}
+    agrees = listed([f"{points(v, signed=False)} % at {p} players" for p, v in more.items()])
     return (
         f"Where it flexed, the best flex was worth {listed(parts) or 'too little seen'} against the best other play; "
         f"where it held, {listed(held) or 'too little seen'}. In decisions that are clear it does what is better "
-        f"in {agrees}."
+        f"in {agrees or 'no share that could be told'}, the tables with more of them than chance would make."
     )

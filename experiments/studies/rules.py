@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from agents.flex_bots import FEATURES, Condition, Rule
 from experiments.studies.decisions import Tried
-from experiments.studies.estimates import Estimate, Floats, estimate, points
+from experiments.studies.estimates import Estimate, Floats, estimate, holm, points
 
 DEPTH = 3
 FOLDS = 5
@@ -68,29 +67,31 @@ def find(tried: Tried) -> Found:
     folds = GroupKFold(n_splits=min(FOLDS, len(np.unique(tried["deal"]))))
     foreseen = cross_val_predict(tree, table, worth, groups=tried["deal"], cv=folds)
     tree.fit(table, worth)
-    return Found(
-        tuple(_leaves(tree, table, worth)),
-        estimate(np.where(foreseen > 0, worth, 0.0)),
-        estimate(worth),
-        estimate(np.where(tried.flexed, worth, 0.0)),
-    )
+    spent = {"tree": foreseen > 0, "always": np.ones(len(worth), np.bool_), "policy": tried.flexed}
+    compared = holm({name: estimate(np.where(where, worth, 0.0)) for name, where in spent.items()})
+    return Found(tuple(_leaves(tree, table, worth)), compared["tree"], compared["always"], compared["policy"])
 
 
-def _leaves(tree: DecisionTreeRegressor, table: Floats, worth: Floats) -> Iterator[Leaf]:
-    """From the left to the right."""
-    nodes, names, at = tree.tree_, list(FEATURES), tree.apply(table)
+def _leaves(tree: DecisionTreeRegressor, table: Floats, worth: Floats) -> list[Leaf]:
+    """From the left to the right; branches that come to the same are one leaf."""
+    nodes, names, reached = tree.tree_, list(FEATURES), tree.decision_path(table).toarray() != 0
 
-    def below(node: int, path: tuple[Condition, ...]) -> Iterator[Leaf]:
+    def below(node: int, path: tuple[Condition, ...]) -> list[Leaf]:
+        inside = reached[:, node]
+        leaf = Leaf(
+            path,
+            Rule(_shortened(path), bool(worth[inside].mean() > 0)),
+            estimate(worth[inside]),
+            float(inside.mean()),
+        )
         if nodes.children_left[node] < 0:
-            inside = at == node
-            rule = Rule(_shortened(path), bool(worth[inside].mean() > 0))
-            yield Leaf(path, rule, estimate(worth[inside]), float(inside.mean()))
-            return
+            return [leaf]
         feature, threshold = names[nodes.feature[node]], float(nodes.threshold[node])
-        yield from below(nodes.children_left[node], (*path, (feature, False, threshold)))
-        yield from below(nodes.children_right[node], (*path, (feature, True, threshold)))
+        leaves = below(nodes.children_left[node], (*path, (feature, False, threshold)))
+        leaves += below(nodes.children_right[node], (*path, (feature, True, threshold)))
+        return leaves if len({part.rule.spend for part in leaves}) > 1 else [leaf]
 
-    yield from below(0, ())
+    return below(0, ())
 
 
 def _shortened(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
@@ -121,5 +122,6 @@ def condition(given: Condition) -> str:
     sentence, noun = SENTENCES[name]
     number = int(np.floor(threshold)) + above
     nouns = noun if number == 1 else f"{noun}s"
-    how_many = f"at least {number}" if above else f"at most {number}" if number else "no"
+    few = {1: "one", 2: "two", 3: "three"}.get(number, str(number))
+    how_many = f"at least {few}" if above else f"at most {few}" if number else "no"
     return sentence.format(f"{how_many} {nouns}")

@@ -10,11 +10,11 @@ import numpy as np
 
 from agents.flex_bots import FLEX_KINDS
 from experiments.studies import figures, findings
-from experiments.studies.estimates import Estimate, points, table
+from experiments.studies.estimates import Estimate, difference, holm, points, table
 from experiments.studies.findings import BINS, Results
 from experiments.studies.resets import CAUSES
 from experiments.studies.rules import Found
-from experiments.studies.words import beyond_doubt, caption, listed, verdict
+from experiments.studies.words import beyond_doubt, caption, each, listed, verdict
 
 Curves = Mapping[int, Mapping[int, Estimate]]
 
@@ -46,14 +46,15 @@ def power(results: Results, folder: Path) -> str:
     overall, alone = findings.power_by_players(results), findings.alone_by_players(results)
     pairs = results.pairs()
     text = caption("A green Power", "is worth", overall, "more than a red one", "less than a red one")
-    text += " " + beyond_doubt("With so many cards in hand", "hand", panels["hand"])
+    text += _beyond_doubt(panels)
     head = ["players", "deals", "green less red", "only green one less as it was"]
     rows = [[str(p), f"{v.deals:,}", points(v), points(alone[p]) if p in alone else "-"] for p, v in overall.items()]
     return "\n\n".join(
         [
             "## What is a green Power worth?",
-            f"{len(pairs['deal']):,} sampled positions and their twins. In the last column the mover's Power is green, "
-            "and all others are red instead of as they were.",
+            f"{len(pairs['deal']):,} sampled turns, in which at least one other Power is green, and their twins. In "
+            "the last column the mover's Power is green, and all others are red instead of as they were: that holds "
+            "what the others lose as well as that one's own flex turns all green again.",
             table(head, rows),
             _figure("power", text),
             *(_by_feature(panels[feature], feature) for feature in BINS),
@@ -72,6 +73,7 @@ def spend(results: Results, folder: Path) -> str:
     text = caption(
         "The best flex", "is worth", overall, "more than the best other play", "less than the best other play"
     )
+    text += _beyond_doubt(panels)
     deeds, last = findings.spend_by_deed(results), findings.spend_by_last(results)
     head = ["players", "deals", "all", "where it flexed", "where it held", "last green player", "others"]
     rows = [
@@ -89,7 +91,8 @@ def spend(results: Results, folder: Path) -> str:
     return "\n\n".join(
         [
             "## Spend now, or hold?",
-            "Decisions in which a flex and another play are legal: the best flex less the best other play.",
+            "Decisions in which a flex and another play are legal, one of each deal: the best flex less the best other "
+            "play.",
             table(head, rows),
             _figure("spend", text),
             *(_by_feature(panels[feature], feature) for feature in BINS),
@@ -116,6 +119,15 @@ def _map_in_short(maps: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> str
     )
 
 
+def _beyond_doubt(panels: Mapping[str, Curves]) -> str:
+    parts = [
+        beyond_doubt(f"By {figures.FEATURE_LABELS[feature]}", feature, cells)
+        for feature, cells in panels.items()
+        if len({begin for line in cells.values() for begin in line}) > 1
+    ]
+    return "".join(f" {part}" for part in parts if part)
+
+
 def _cell(cells: Curves, players: int, place: int) -> str:
     return points(cells[players][place]) if place in cells.get(players, {}) else "-"
 
@@ -133,10 +145,16 @@ def _agreement(results: Results, situation: str, what: str) -> str:
     rows = []
     for players in (*results.players(situation), None):
         found = findings.agreement(results, situation, players)
-        cells = (points(v, signed=False) for v in (found.clear, found.agrees, found.regret))
-        rows.append([str(players or "all"), *cells])
-    head = ["players", "clear decisions, % (5 by chance)", "policy agrees there, %", "regret where not, points"]
-    return f"{what}; a decision is clear where the 95 % interval over its worlds excludes zero:\n\n{table(head, rows)}"
+        clear, agrees, regret = (points(v, signed=False) for v in (found.clear, found.agrees, found.regret))
+        rows.append(
+            [str(players or "all"), f"{clear} ({100 * found.by_chance:.1f})", str(found.agrees.deals), agrees, regret]
+        )
+    head = ["players", "clear decisions, % (by chance)", "number", "policy agrees there, %", "regret where not, points"]
+    return (
+        f"{what}; a decision is clear where the 95 % interval over its worlds excludes zero. What is clear by chance "
+        "is right as often as wrong, which draws the agreement to 50 % where few are clear. A regret above zero is "
+        f"lost; it is shown where there are ten to measure it by.\n\n{table(head, rows)}"
+    )
 
 
 def kinds_in_short(results: Results) -> str:
@@ -146,8 +164,8 @@ def kinds_in_short(results: Results) -> str:
         sure = {kind: value for kind, value in cells.items() if value.sure}
         for sign, what in ((1, "better"), (-1, "worse")):
             names = [f"{FLEX_KINDS[kind]} ({points(value)})" for kind, value in sure.items() if value.mean * sign > 0]
-            if names:
-                where = f"{players} players" if players else "three and more players together"
+            if names and players:
+                where = f"{players} players"
                 parts.append(f"at {where} {what}: {listed(names)}")
     return f"Than another play, {'; '.join(parts)}." if parts else "No kind of flex is beyond doubt better than others."
 
@@ -166,7 +184,7 @@ def kinds(results: Results, folder: Path) -> str:
         "## Which flex is worth it?",
         "The favorite flex of each kind less the favorite other play, where both are legal.",
         table(["flex", *(f"{p} players" if p else "3 and more together" for p in cells)], rows),
-        _figure("kinds", kinds_in_short(results)),
+        _figure("kinds", kinds_in_short(results) + " Other intervals that miss zero don't stand up to the correction."),
         "By the smallest other hand, three players and more:",
         table(["flex", *(f"{label} cards" for label in findings.LEADER_LABELS)], by_leader),
     ]
@@ -178,8 +196,18 @@ def kinds(results: Results, folder: Path) -> str:
             table(
                 ["players", "instead of", "difference"], [[str(p), name, points(v)] for (p, name), v in targets.items()]
             ),
+            _targets_in_short(targets),
         ]
     return "\n\n".join(sections)
+
+
+def _targets_in_short(cells: Mapping[tuple[int, str], Estimate]) -> str:
+    sure = [f"than the {name} at {players} players ({points(v)})" for (players, name), v in cells.items() if v.sure]
+    return (
+        f"The smallest hand is beyond doubt another target {listed(sure)}."
+        if sure
+        else "No target is beyond doubt better."
+    )
 
 
 def resets(results: Results, folder: Path) -> str:
@@ -189,11 +217,11 @@ def resets(results: Results, folder: Path) -> str:
     figures.save(figures.resets(found), folder / "figures", "resets")
     lines: dict[str, Callable[[findings.Reset], str]] = {
         "turns with a red Power, %": lambda r: _share(r.red),
-        "length of a red spell, rounds of the table": lambda r: _plain(r.length),
+        "length of the red spells that end before the round, in rounds of the table": lambda r: _plain(r.length),
         **{f"red spells ended by: {cause}, %": partial(_ended_by, cause) for cause in CAUSES},
         "resets in a round": lambda r: _plain(r.resets),
         "of these by a flex (others by a flip icon), %": lambda r: _share(r.by_flex),
-        "wins of who brought the last reset, %": lambda r: _share(r.wins),
+        "wins of who brought the last reset of a round, % (fair share)": lambda r: _share(r.wins),
         "chances to flex taken by the last green player, %": lambda r: _share(r.flexes_last),
         "taken by others, %": lambda r: _share(r.flexes_not_last),
         "flip icon rather than a plain number, Power red, %": lambda r: _against(r.icon["red"]),
@@ -203,7 +231,16 @@ def resets(results: Results, folder: Path) -> str:
         "the same, last green player, %": lambda r: _share(r.all_flip["last"]),
     }
     rows = [[name, *(read(reset) for reset in found.values())] for name, read in lines.items()]
-    text = "The last green player, whose Power comes back at once, takes chances to flex " + listed(
+    for row in rows:
+        if row[0].endswith("(fair share)"):
+            row[1:] = [f"{cell} ({100 / players:.0f})" for cell, players in zip(row[1:], tables, strict=True)]
+    few, many = found[tables[0]], found[tables[-1]]
+    text = (
+        f"A Power is red in {100 * few.red.mean:.0f} % of the turns at {tables[0]} players and in "
+        f"{100 * many.red.mean:.0f} % at {tables[-1]}, with {few.resets.mean:.1f} and {many.resets.mean:.1f} resets in "
+        "a round. "
+    )
+    text += "The last green player, whose Power comes back at once, takes chances to flex " + listed(
         [f"{word} at {listed(tables)} players" for word, tables in _verdicts(found).items()]
     )
     return "\n\n".join(
@@ -213,7 +250,38 @@ def resets(results: Results, folder: Path) -> str:
             "after the choices of flip icons, what they would be by chance.",
             table(["", *(f"{p} players" for p in tables)], rows),
             _figure("resets", text + "."),
+            _as_tools(found),
+            _seeks(results),
         ]
+    )
+
+
+def _as_tools(found: Mapping[int, findings.Reset]) -> str:
+    """How flip icons and Wild All Flip are used."""
+
+    def shares(read: Callable[[findings.Reset], Estimate]) -> str:
+        values = [read(reset) for reset in found.values()]
+        return listed([f"{100 * value.mean:.0f}" for value in values if not np.isnan(value.mean)]) or "no"
+
+    return (
+        "As tools: with a red Power a flip icon is taken rather than a plain number in "
+        f"{shares(lambda r: r.icon['red'][0])} % of the choices at {listed(list(map(str, found)))} players, with a "
+        f"green one in {shares(lambda r: r.icon['green'][0])} %; Wild All Flip is played in "
+        f"{shares(lambda r: r.all_flip['red'])} % of the chances with a red Power, in "
+        f"{shares(lambda r: r.all_flip['green'])} % with a green one beside others. What either is worth was not "
+        "measured."
+    )
+
+
+def _seeks(results: Results) -> str:
+    """Whether it is right to flex sooner as the last green player."""
+    cells = findings.spend_by_last(results)
+    apart = {p: difference(line[1], line[0]) for p, line in cells.items() if len(line) == 2}
+    if not apart:
+        return "Too few decisions of the last green player were met to say whether flexing is worth more then."
+    return (
+        "Flexing rather than another play, by the last green player less by others (of different deals): "
+        f"{each(holm(apart))}."
     )
 
 
@@ -261,8 +329,15 @@ def ladders(results: Results, folder: Path) -> str:
             "`flex_when_stuck` in nothing else.",
             _ladder_table(policy, tables),
             _ladder_table(bots, tables),
-            _figure("ladders", text),
+            _figure("ladders", text + " " + _bots_in_short(bots)),
         ]
+    )
+
+
+def _bots_in_short(cells: Mapping[tuple[int, str], Estimate]) -> str:
+    return "Rule bots: " + " ".join(
+        caption(f"`{one}`", "wins", column(cells, one), "more than a fair share", "less than a fair share")
+        for one in dict.fromkeys(one for _, one in cells)
     )
 
 
@@ -284,10 +359,14 @@ def rules_in_short(results: Results) -> str:
         f"wins more than a fair share at {listed(better)} players" if better else "",
         f"less at {listed(worse)} players" if worse else "",
         f"neither beyond doubt at {listed(unclear)} players" if unclear else "",
-        f"exactly as often as that at {listed(same)} players" if same else "",
+        f"it is the same bot at {listed(same)} players, where the rules never spend" if same else "",
     ]
+    against = each(findings.rules_against_any(results))
     what = "The same rules as a bot, all else as in `flex_when_stuck`, against a table of that:"
-    return f"{what} it {'; '.join(filter(None, outcome))}."
+    return (
+        f"{what} it {'; '.join(filter(None, outcome))}. `flex_any`, which flexes like any card and knows no rules, is "
+        f"the better measure: against the same table, on the same deals, the rules win more than it does by {against}."
+    )
 
 
 def rules(results: Results, found: Found, folder: Path) -> str:
@@ -295,12 +374,16 @@ def rules(results: Results, found: Found, folder: Path) -> str:
     figures.save(figures.tree(found), folder / "figures", "tree")
     match = findings.ladder(results, "rules")
     spends = sum(leaf.share for leaf in found.leaves if leaf.rule.spend)
-    text = f"The rules spend the Power in {100 * spends:.0f} % of the decisions between a flex and another play."
+    text = (
+        f"The rules spend the Power in {100 * spends:.0f} % of the decisions between a flex and another play, one of "
+        f"each deal; the policy does in {100 * results.tried('hold').flexed.mean():.0f} %."
+    )
     return "\n\n".join(
         [
             "## Rules that a person can use",
-            "A shallow tree, fitted to what the best flex was worth over the best other play. The numbers of its "
-            "leaves are of the deals that it was fitted to, which flatters them; below is what it is worth on others.",
+            "A shallow tree, fitted to what the best flex was worth over the best other play; branches that come to "
+            "the same are one. The numbers of its leaves are of the deals that it was fitted to, which flatters them, "
+            "so they carry no star; below is what it is worth on others.",
             "\n".join(f"- {leaf.sentence()}" for leaf in found.leaves),
             _figure("tree", text),
             "What spending by a rule is worth over always holding, in points for each such decision:",
@@ -308,6 +391,7 @@ def rules(results: Results, found: Found, folder: Path) -> str:
                 ["by the tree (cross-validated)", "always spending", "as the policy spends"],
                 [[points(found.by_tree), points(found.always), points(found.by_policy)]],
             ),
+            "A leaf says when to spend and not on what: the bot then plays any colored flex.",
             rules_in_short(results),
             _ladder_table(match, sorted({players for players, _ in match})),
         ]
@@ -322,21 +406,27 @@ def robust(results: Results, search: str) -> str:
         [str(p), variant, *(points(cells[p, variant, what]) if (p, variant, what) in cells else "-" for what in ROBUST)]
         for p, variant in lines
     ]
-    sure = [
-        f"{variant} at {players} players: {ROBUST[what]} {points(value)}"
-        for (players, variant, what), value in findings.changes(cells).items()
-        if value.sure
+    changes = findings.changes(cells)
+    differences = [
+        [
+            str(p),
+            variant,
+            *(points(changes[p, variant, what]) if (p, variant, what) in changes else "-" for what in ROBUST),
+        ]
+        for p, variant in lines
+        if variant != "main"
     ]
     return "\n\n".join(
         [
             "## Do the findings depend on the player and on the rules?",
             f"The same with `{search}` in place of the policy (its own moves in playouts, too), and with three "
             "switches of the rules. The policy has learned by the official rules; by others it plays as well as it "
-            "can tell. A search knows no restriction: where it would flex and may not, or has to, its prior "
-            "policy decides.",
+            "can tell, and sees an input set that never was in training. A search knows no restriction: where it would "
+            "flex and may not, or has to, its prior policy decides.",
             table(["players", "variant", *ROBUST.values()], rows),
-            "What changes beyond doubt against the main line, as differences (taken as independent, corrected for all "
-            f"of the table): {'; '.join(sure) or 'nothing'}.",
+            "What changes: each line less the main one. They share deals, so these intervals, which take them for "
+            "independent, are wider than need be.",
+            table(["players", "variant", *ROBUST.values()], differences),
         ]
     )
 

@@ -44,7 +44,7 @@ def beyond_doubt(what: str, feature: str, cells: Mapping[int, Mapping[int, Estim
         sure = [f"{bin_label(feature, begin)} ({100 * value.mean:+.1f})" for begin, value in line.items() if value.sure]
         if sure:
             parts.append(f"{listed(sure)} at {players} players")
-    return f"{what} it is beyond doubt: {'; '.join(parts)}." if parts else ""
+    return f"{what} it is beyond doubt with {'; with '.join(parts)}." if parts else ""
 
 
 def verdict(one: Estimate, other: Estimate) -> str:
