@@ -23,7 +23,16 @@ from uno_flex_env.vector import BOTS
 pytestmark = pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
 
 KINDS = ("mlp", "residual", "history")
-SPECS = ("uniform", *BOTS, "expert", *(f"expert-{name}" for name in NAMES), *KINDS, "mlp:greedy")
+SPECS = (
+    "uniform",
+    *BOTS,
+    "flex_by_rules",
+    "champion",
+    "expert",
+    *(f"expert-{name}" for name in NAMES),
+    *KINDS,
+    "mlp:greedy",
+)
 TABLES = [
     *((num_players, Rules()) for num_players in range(2, 9)),
     (2, EVERY_PHASE),
