@@ -24,7 +24,7 @@ from agents import neural, ppo
 from agents.checkpoint import POLICY, load
 from agents.league import LeagueConfig
 from agents.match import duel
-from agents.network import NetworkConfig, entropy, masked_softmax
+from agents.network import NetworkConfig, chosen, masked_softmax
 from agents.policy import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
@@ -314,11 +314,12 @@ def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(tmp
     Seen red when the checkpoint is written after the error, too."""
     calls = [0]
 
-    def sick(log_probs: torch.Tensor, probs: torch.Tensor) -> torch.Tensor:
+    def sick(*given: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         calls[0] += 1
-        return entropy(log_probs, probs) * (float("nan") if calls[0] > 10 else 1.0)
+        log_prob, spread = chosen(*given)
+        return log_prob, spread * (float("nan") if calls[0] > 10 else 1.0)
 
-    monkeypatch.setattr(ppo, "entropy", sick)
+    monkeypatch.setattr(ppo, "chosen", sick)
     monkeypatch.chdir(tmp_path)
 
     status = command.main(["train", *FLAGS])
