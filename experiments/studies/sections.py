@@ -402,20 +402,15 @@ def robust(results: Results, search: str) -> str:
     """Other players and rules: their section."""
     cells = findings.robust(results)
     lines = dict.fromkeys((players, variant) for players, variant, _ in cells)
-    rows = [
-        [str(p), variant, *(points(cells[p, variant, what]) if (p, variant, what) in cells else "-" for what in ROBUST)]
-        for p, variant in lines
-    ]
-    changes = findings.changes(cells)
-    differences = [
-        [
-            str(p),
-            variant,
-            *(points(changes[p, variant, what]) if (p, variant, what) in changes else "-" for what in ROBUST),
+
+    def lined(cells: Mapping[tuple[int, str, str], Estimate], without: str = "") -> str:
+        rows = [
+            [str(p), name, *(points(cells[p, name, what]) if (p, name, what) in cells else "-" for what in ROBUST)]
+            for p, name in lines
+            if name != without
         ]
-        for p, variant in lines
-        if variant != "main"
-    ]
+        return table(["players", "variant", *ROBUST.values()], rows)
+
     return "\n\n".join(
         [
             "## Do the findings depend on the player and on the rules?",
@@ -423,10 +418,10 @@ def robust(results: Results, search: str) -> str:
             "switches of the rules. The policy has learned by the official rules; by others it plays as well as it "
             "can tell, and sees an input set that never was in training. A search knows no restriction: where it would "
             "flex and may not, or has to, its prior policy decides.",
-            table(["players", "variant", *ROBUST.values()], rows),
+            lined(cells),
             "What changes: each line less the main one. They share deals, so these intervals, which take them for "
             "independent, are wider than need be.",
-            table(["players", "variant", *ROBUST.values()], differences),
+            lined(findings.changes(cells), without="main"),
         ]
     )
 
