@@ -25,10 +25,11 @@ class NetworkPolicy:
         network: used as it is; hand in a copy of one that goes on learning.
         name: see `Policy.name`.
         greedy: always take the likeliest action instead.
+        reward: what its critic has learned to expect, see `uno_flex_env.vector.VecEnv`.
     """
 
-    def __init__(self, network: ActorCritic, name: str, *, greedy: bool = False) -> None:
-        self.network, self.name, self.greedy = network.eval(), name, greedy
+    def __init__(self, network: ActorCritic, name: str, *, greedy: bool = False, reward: str = "win") -> None:
+        self.network, self.name, self.greedy, self.reward = network.eval(), name, greedy, reward
         self.history = network.config.events
 
     @torch.inference_mode()
@@ -56,4 +57,6 @@ class NetworkPolicy:
 
 def load_policy(path: Path, name: str, *, greedy: bool = False) -> NetworkPolicy:
     """The policy in a file that `agents.checkpoint.save_network` has written."""
-    return NetworkPolicy(load_network(path)[0], name, greedy=greedy)
+    network, about = load_network(path)
+    reward = about.get("config", {}).get("game", {}).get("reward", "win")
+    return NetworkPolicy(network, name, greedy=greedy, reward=reward)

@@ -18,15 +18,16 @@ from agents.neural import NetworkPolicy
 from agents.policy import Actions, Decisions, Policy
 from agents.ppo import resolve
 from uno_flex_env.learner import mixed
-from uno_flex_env.positions import Positions, Views
+from uno_flex_env.positions import MOST_SECONDS, MOST_SIMULATIONS, Positions, Views
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a search may spend on one move: simulations, or seconds of processor time: waiting for a busy processor does
-    not count."""
+    """What a search may spend on one move: simulations, or seconds of the thread's processor time: waiting for a busy
+    processor does not count. What is too little for a decision (less than 32 simulations, 64 with a network) leaves
+    the default move."""
 
     simulations: int = 0
     seconds: float = 0.0
@@ -34,9 +35,13 @@ class Budget:
     @classmethod
     def read(cls, text: str) -> Budget:
         """From "200" (simulations) or "100ms"; ValueError for anything else."""
-        number = re.fullmatch(r"([0-9]{1,9})(ms)?", text)
-        if number is None or int(number[1]) == 0:
-            raise ValueError(f"the budget of a search is simulations, as 200, or milliseconds, as 100ms, got {text!r}")
+        number = re.fullmatch(r"([0-9]+)(ms)?", text)
+        most = 1000 * MOST_SECONDS if number and number[2] else MOST_SIMULATIONS
+        if number is None or not 1 <= int(number[1]) <= most:
+            raise ValueError(
+                f"the budget of a search is simulations, as 200, or milliseconds, as 100ms, "
+                f"at most {MOST_SIMULATIONS} or {1000 * MOST_SECONDS}ms, got {text!r}"
+            )
         return cls(seconds=int(number[1]) / 1000) if number[2] else cls(simulations=int(number[1]))
 
 
@@ -76,7 +81,8 @@ class NetworkSearch:
         name: see `Policy.name`.
         prior: its likeliest move is kept in doubt. It must not need past events, nor its critic hidden cards; it has
             learned from the reward "win".
-        budget: for each move; a simulation is one candidate in one world.
+        budget: for each move; a simulation is one candidate in one world. torch's other threads, if it has any, come
+            on top of a time.
     """
 
     looks_ahead = True
@@ -102,6 +108,10 @@ class NetworkSearch:
     def __init__(self, name: str, prior: NetworkPolicy, budget: Budget) -> None:
         if prior.network.critic is not None or prior.history:
             raise ValueError(f"{prior.name} can't guide a search: its critic needs hidden cards, or it past events")
+        if prior.reward != "win":
+            raise ValueError(
+                f"{prior.name} can't guide a search: its values are of the reward {prior.reward!r}, not 'win'"
+            )
         self.name, self.prior, self.budget = name, prior, budget
         self.precision = resolve("auto", torch.device("cpu"))
 
@@ -118,16 +128,20 @@ class NetworkSearch:
 
     def _choose(self, view: Views, candidates: npt.NDArray[np.intp], default: int, key: np.uint64) -> int:
         spent, began = 0, time.thread_time()
+        until = began + self.budget.seconds if self.budget.seconds else np.inf
         won = np.empty((0, candidates.size))
         while candidates.size > 1:
             worlds, elapsed = len(won), time.thread_time() - began
             spent += candidates.size * self.WORLDS
             if self.budget.simulations and spent > self.budget.simulations:
                 break
-            if self.budget.seconds and worlds and elapsed * (1 + self.WORLDS / worlds) > self.budget.seconds:
+            if worlds and began + elapsed * (1 + self.WORLDS / worlds) > until:
                 break  # there is no time for as many again
             keys = mixed(key + np.arange(worlds, worlds + self.WORLDS, dtype=np.uint64))
-            won = np.concatenate([won, self._play_on(view, candidates, keys)])
+            played = self._play_on(view, candidates, keys, until)
+            if played is None:
+                break
+            won = np.concatenate([won, played])
             if len(won).bit_count() == 1:  # at 32, 64, 128 and so on
                 keep = lead(won, int(won.mean(axis=0).argmax())) <= self.BEATEN
                 candidates, won = candidates[keep], won[:, keep]
@@ -139,8 +153,11 @@ class NetworkSearch:
             return default
         return int(candidates[best])
 
-    def _play_on(self, view: Views, candidates: npt.NDArray[np.intp], keys: npt.NDArray[np.uint64]) -> Floats:
-        """The player's chance to win after each candidate in each world, (worlds, candidates)."""
+    def _play_on(
+        self, view: Views, candidates: npt.NDArray[np.intp], keys: npt.NDArray[np.uint64], until: float
+    ) -> Floats | None:
+        """The player's chance to win after each candidate in each world, (worlds, candidates); None if it takes longer
+        than `until` on the thread's clock."""
         viewer, count = int(view.viewers[0]), candidates.size
         tables = view.repeat(len(keys)).determinize(keys).repeat(count)
         tables.apply(np.tile(candidates, len(keys)))
@@ -156,6 +173,8 @@ class NetworkSearch:
             going = (movers >= 0) & ~asked
             if not going.any():
                 break
+            if time.thread_time() > until:
+                return None
             tables, rows, left = tables[going], rows[going], left[going] - (movers[going] == viewer)
             observations, masks = tables.observe()
             logits = torch.where(torch.from_numpy(masks) != 0, self._ask(observations)[0].float(), -torch.inf)

@@ -12,6 +12,8 @@ import onnxruntime
 
 from uno_flex_env import uno_flex_v0
 
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
 file, players = sys.argv[1], int(sys.argv[2])
 network = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
 facts = network.get_modelmeta().custom_metadata_map

@@ -25,7 +25,7 @@ intervals.
 
   python -m experiments ladder --config configs/ladder/ladder.toml        the ladder in the README
   python -m experiments ladder --config configs/ladder/budgets.toml       strength of search against its budget
-  python -m experiments ladder random flex_any champion --against flex_when_stuck --players 2 4
+  python -m experiments ladder random flex_any champion --against flex_when_stuck --players 2 4 --name mine
 
 The folder runs/ladder/NAME gets the table, a picture and the results; a ladder that was interrupted goes on there.
 """
@@ -93,26 +93,34 @@ def main(config: Config) -> int:
             write_whole(folder / "results.json", json.dumps(plain(config, rates), indent=2).encode() + b"\n")
     text = table(config, rates)
     write_whole(folder / "ladder.md", text.encode() + b"\n")
-    write_whole(
-        folder / "ladder.png", rungs(config.policies, config.players, rates, f"wins at tables of {config.against}")
-    )
+    itself = {(config.against, n): Rate(1 / n, 1 / n, 1 / n, 1 / n, 0) for n in config.players}
+    picture = rungs(config.policies, config.players, rates | itself, f"wins at tables of {config.against}")
+    write_whole(folder / "ladder.png", picture)
     say(f"{text}\n\nresults: {folder}")
     return 0
 
 
 def table(config: Config, rates: Rates) -> str:
-    """In Markdown: a row for each policy, a column for each number of players."""
-    heads = [f"{n} players (fair {100 / n:.1f} %)" for n in config.players]
-    lines = [f"| one against {config.against} | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
+    """In Markdown: a row for each policy, a column for each number of players. Who sits in all other seats has a fair
+    share by definition."""
+    heads = [f"{n} players (fair {100 / n:.3g} %)" for n in config.players]
+    lines = [f"| one against `{config.against}` | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
     for policy in config.policies:
-        cells = [str(rates[policy, n]) if (policy, n) in rates else "-" for n in config.players]
-        lines.append(f"| {policy} | " + " | ".join(cells) + " |")
+        fair = [f"{100 / n:.3g} %" for n in config.players]
+        cells = fair if policy == config.against else [str(rates[policy, n]) for n in config.players]
+        lines.append(f"| `{policy}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def settings(config: Config) -> dict[str, Any]:
     """What a result depends on beside its policy and its number of players."""
-    return {"against": config.against, "games": config.games, "search_games": config.search_games, "seed": config.seed}
+    return {
+        "against": config.against,
+        "weights": digests([config.against]).get(config.against),
+        "games": config.games,
+        "search_games": config.search_games,
+        "seed": config.seed,
+    }
 
 
 def plain(config: Config, rates: Rates) -> dict[str, Any]:

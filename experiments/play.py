@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from contextlib import suppress
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
+from io import TextIOWrapper
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from rich.columns import Columns
 from rich.console import Console
 from rich.markdown import Markdown
@@ -101,8 +106,13 @@ class Config:
             raise ValueError("a match can't go on from a record, which holds no scores: leave out match or record")
         if not self.name.isprintable() or not 1 <= words.columns(self.name) <= words.NAME_COLUMNS:
             raise ValueError(f"name must take 1 to {words.NAME_COLUMNS} columns, got {self.name!r}")
-        if self.to is not None and (self.to.exists() or not self.to.parent.is_dir()):
-            raise ValueError(f"to must be a new file in a folder that there is, got {self.to}")
+        if self.to is not None:
+            try:
+                _new_file(self.to).unlink()
+            except OSError as error:
+                raise ValueError(
+                    f"to must be a new file that can be written, got {self.to}: {error.strerror}"
+                ) from None
         players = current(self.table()).num_players
         check_whole("seat", self.seat, 0, players - 1)
         if len(self.opponent) not in (1, players - 1):
@@ -130,18 +140,40 @@ class Config:
 
 
 def main(config: Config) -> int:
-    """Play; the record is saved however it ends."""
+    """Play; the record is saved however it ends. Status 1 if it could not be."""
+    torch.set_num_threads(1)  # as in match play, so that a search is as strong
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="backslashreplace")  # to be explained like any wrong input
     session = Session(config, Console(highlight=False, markup=False, emoji=False))
     try:
-        session.run()
+        with _signals_end_it():
+            session.run()
     except EOFError:
         session.console.print()
     except KeyboardInterrupt:
         session.console.print("\n")
         raise
     finally:
-        session.save()
-    return 0
+        saved = session.save()
+        if not saved:
+            session.console.print("This is the record:", *map(json.dumps, session.records()), sep="\n", soft_wrap=True)
+    return 0 if saved else 1
+
+
+@contextmanager
+def _signals_end_it() -> Iterator[None]:
+    """A closed window or `kill` leaves as Ctrl-C does, by an exception."""
+
+    def leave(number: int, _: Any) -> None:
+        sys.exit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def current(game: Game | Match) -> Game:
@@ -218,8 +250,12 @@ class Session:
     def decide(self) -> None:
         """Show the table, and read lines until something has changed."""
         self.show()
-        while not self.obey(self.console.input("> ").strip()):
+        while not self.obey(self.ask("> ")):
             pass
+
+    def ask(self, prompt: str) -> str:
+        """A line that the person types."""
+        return self.console.input(prompt, markup=False, emoji=False).strip()
 
     def show(self) -> None:
         """What has happened, the table, the hand, and what can be done."""
@@ -292,7 +328,7 @@ class Session:
             f"{one} {words.COLORS[one]}" if one in words.COLORS else f"@{one} {names[(self.seat + int(one)) % players]}"
             for one in allowed
         ]
-        while line := self.console.input(f"Which: {', '.join(shown)}? ").strip().lower():
+        while line := self.ask(f"Which: {', '.join(shown)}? ").lower():
             if line in ("quit", "q"):
                 raise EOFError
             answer = line.lstrip(":@")
@@ -339,20 +375,30 @@ class Session:
         rounds = self.table.rounds if isinstance(self.table, Match) else []
         return [game.to_record() for game in (rounds if self.game in rounds else [*rounds, self.game])]
 
-    def save(self) -> None:
-        """Write the record, and say where; a file that was there before is never replaced."""
+    def save(self) -> bool:
+        """Write the record, and say where; a file that was there before is never replaced. Whether all is saved."""
         records = self.records()
         if records == self.written:
             self.console.print("There is nothing new to save.")
-            return
-        if self.path is None:
-            self.path = _new_file(self.config.to)
-        write_whole(self.path, "".join(json.dumps(record) + "\n" for record in records).encode())
-        self.written = records
-        self.console.print(f"The record is in {self.path}", soft_wrap=True)
+            return True
+        try:
+            path = self.path or _new_file(self.config.to)
+            try:
+                write_whole(path, "".join(json.dumps(record) + "\n" for record in records).encode())
+            except OSError:
+                if self.path is None:
+                    path.unlink()
+                raise
+        except OSError as error:
+            self.console.print(f"The record can't be saved: {error}", soft_wrap=True)
+            return False
+        self.path, self.written = path, records
+        self.console.print(f"The record is in {path}", soft_wrap=True)
         if not self.config.match and not self.table.is_over:
-            again = ["--record", str(self.path), "--opponent", *self.config.opponent, "--seat", str(self.seat)]
+            again = ["--record", str(path), "--opponent", *self.config.opponent, "--seat", str(self.seat)]
+            again += ["--hints", self.config.hints, "--name", self.config.name]
             self.console.print(f"To go on: python -m experiments play {shlex.join(again)}", soft_wrap=True)
+        return True
 
 
 def _new_file(wanted: Path | None) -> Path:

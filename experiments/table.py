@@ -380,4 +380,6 @@ def why_not(action: str, game: Game, seat: int) -> str:
     if card[0] == "W":
         return f"{card} can't be played while you hold a card of the active color or another wild (rules 9.1)."
     side, color = words.side(card, bool(play["flex"])), words.COLORS[game.color]
+    if play["flex"] and not card[1].isdigit() and game.rules.flex_action_match == "color":
+        return f"{side} fits its own color alone (rules 9.4), and the color is {color}."
     return f"{side} fits neither the color {color} nor the top {game.top}."

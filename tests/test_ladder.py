@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from agents.match import duel
+from agents.checkpoint import save_network
+from agents.match import Rate, duel
 from experiments.__main__ import main
+from experiments.config import read
 from experiments.ladder import Config, earlier, settings, table
+from tests.learning import KINDS, make_network
 
+ROOT = Path(__file__).parent.parent
 SMALL = ["random", "flex_any", "--against", "flex_when_stuck", "--players", "2", "3", "--games", "60", "--workers", "1"]
 
 
@@ -23,7 +28,7 @@ def test_the_cells_are_those_of_match_play(tmp_path, capsys):
     assert main(["ladder", *SMALL, "--seed", "4"]) == 0
 
     rate = duel("random", "flex_when_stuck", 3, games=60, seed=4).rate("random")
-    assert f"| random | {duel('random', 'flex_when_stuck', 2, games=60, seed=4).rate('random')} | {rate} |" in (
+    assert f"| `random` | {duel('random', 'flex_when_stuck', 2, games=60, seed=4).rate('random')} | {rate} |" in (
         capsys.readouterr().out
     )
     folder = tmp_path / "runs" / "ladder" / "ladder"
@@ -43,8 +48,8 @@ def test_what_lies_there_is_not_played_again(tmp_path, capsys):
     main(["ladder", "always_flex", *SMALL])
 
     out = capsys.readouterr().out
-    assert "| random | 12.3 %" in out
-    assert "| always_flex | " in out
+    assert "| `random` | 12.3 %" in out
+    assert "| `always_flex` | " in out
     assert len(json.loads(path.read_text())["rates"]) == 6
 
 
@@ -75,11 +80,39 @@ def test_results_of_other_weights_are_not_kept(tmp_path):
         earlier(config, tmp_path)
 
 
+def test_results_against_other_weights_are_not_kept(tmp_path):
+    """The same for the network in all other seats. Seen red when only its name was kept."""
+    save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=1), {})
+    config = Config(policies=("random", "flex_any"), against=str(tmp_path / "net.safetensors"))
+    (tmp_path / "results.json").write_text(json.dumps({"settings": settings(config), "rates": []}))
+    assert earlier(config, tmp_path) == {}
+
+    save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=2), {})
+
+    with pytest.raises(ValueError, match="choose another --name"):
+        earlier(config, tmp_path)
+
+
 def test_the_opponent_itself_needs_no_games():
     """Its row is the fair share by definition."""
-    config = Config(policies=("random", "expert"), against="expert", players=(2,))
+    config = Config(policies=("random", "expert"), against="expert", players=(2, 3))
+    rate = Rate(0.1, 0.05, 0.2, 0.5, 100)
 
-    assert table(config, {}).splitlines()[-1] == "| expert | - |"
+    rows = table(config, {("random", 2): rate, ("random", 3): rate}).splitlines()
+
+    assert rows[-1] == "| `expert` | 50 % | 33.3 % |"
+
+
+@pytest.mark.parametrize("name", ["ladder", "budgets"])
+def test_the_readme_shows_the_committed_results(name):
+    """With the committed settings and the present champion: `earlier` refuses those of others.
+
+    Seen red with one figure changed, and with another champion."""
+    config = read(Config, ROOT / "configs" / "ladder" / f"{name}.toml")
+
+    rates = earlier(config, ROOT / "docs" / name)
+
+    assert table(config, rates) in (ROOT / "README.md").read_text()
 
 
 def test_policies_that_look_ahead_play_fewer_games():

@@ -21,6 +21,8 @@ from uno_flex_env.vector import bot_number
 
 METHODS = ("flat", "tree")
 """Of `Views.search`."""
+MOST_SIMULATIONS, MOST_SECONDS = 10**9, 600
+"""Of a search: its tree grows by some 30 bytes a simulation."""
 
 
 class Positions:
@@ -204,7 +206,7 @@ class Views:
             keys: (N,) whole numbers: all luck of a search. With a budget of simulations the results depend on nothing
                 else, also not on the number of threads.
             simulations: for each row; or
-            seconds: for each row, by the clock.
+            seconds: for each row, of the thread's processor time, at most 600.
             method: "flat" tries all candidates in the same worlds (perfect-information Monte Carlo), "tree" is
                 information-set Monte Carlo tree search (doi:10.1109/TCIAIG.2012.2200894).
             bot: plays on to the end of the round.
@@ -215,10 +217,15 @@ class Views:
         Returns:
             actions (N,); simulations (N, 216) of each action, 0 for those never tried; and how many of these the player
             won, (N, 216).
+
+        Raises:
+            ValueError: an argument is out of its bounds, or a default is not legal.
         """
         check_choice("method", method, METHODS)
-        check_whole("simulations", simulations, 0, 1 << 40)
-        if (simulations > 0) == (seconds > 0) or not 0 <= seconds <= 86_400:
+        check_whole("simulations", simulations, 0, MOST_SIMULATIONS)
+        if not 0 <= seconds <= MOST_SECONDS:
+            raise ValueError(f"seconds must be from 0 to {MOST_SECONDS}, got {seconds}")
+        if (simulations > 0) == (seconds > 0):
             raise ValueError(f"a search needs simulations or seconds, one of them, got {simulations} and {seconds}")
         for name, value in (("confidence", confidence), ("exploration", exploration)):
             if not 0.0 <= value < inf:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ from tests.play.terminal import BOT, saved, write
 from tests.rules.table import record
 from uno_flex_env import Rules
 from uno_flex_env.actions import text_to_action
+from uno_flex_env.replay import read_games
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -104,8 +106,12 @@ def test_leaving_saves_the_record(pipe, end):
 
 
 @pytest.mark.slow
-def test_an_interruption_saves_the_record(tmp_path):
-    """Ctrl-C while the prompt waits; the status is that of an interruption."""
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interruption_saves_the_record(tmp_path, name):
+    """Ctrl-C, `kill` or a closed window while the prompt waits; the status is that of the signal.
+
+    Seen red for SIGTERM and SIGHUP without their handlers."""
+    number = getattr(signal, name)
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "experiments", "play", "--seed", "2", "--to", str(tmp_path / "it.jsonl"), *BOT],
         stdin=subprocess.PIPE,
@@ -121,12 +127,17 @@ def test_an_interruption_saves_the_record(tmp_path):
         if "The record is in" in line:
             break
 
-    os.kill(process.pid, signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    before = (tmp_path / "it.jsonl").read_bytes()
+    process.stdin.write("1\ndraw\n" * 3)
+    process.stdin.flush()
+    while select.select([process.stdout], [], [], 1)[0]:  # it waits at the prompt when nothing more comes
+        os.read(process.stdout.fileno(), 1 << 16)
 
-    assert process.returncode == 130
-    assert "is in" in out or "nothing new" in out
-    assert saved(tmp_path / "it.jsonl")[0].actions[0] == "draw"
+    os.kill(process.pid, number)
+    process.communicate(timeout=60)
+
+    assert process.returncode == 128 + number
+    assert len((tmp_path / "it.jsonl").read_bytes()) > len(before)
 
 
 def test_an_interruption_while_an_opponent_thinks_saves_the_record(monkeypatch):
@@ -150,9 +161,39 @@ def test_no_file_is_ever_replaced(pipe):
     said = pipe("draw\n", "--seed", 3, "--to", "runs/play/game-1.jsonl", *BOT)
 
     assert said.status == 2
-    assert "to must be a new file in a folder that there is" in said.err
+    assert "to must be a new file that can be written" in said.err
     assert Path("runs/play/game-1.jsonl").read_bytes() == before
     assert sorted(path.name for path in Path("runs/play").iterdir()) == ["game-1.jsonl", "game-2.jsonl"]
+
+
+def test_a_record_that_cannot_be_saved_is_shown(pipe):
+    """`save` says so, and the game goes on; at its end the record is shown, so nothing is lost. The status is 1.
+
+    Seen red with an error that ends the game."""
+    Path("runs").write_text("not a folder")
+
+    said = pipe("draw\n1\nsave\ndraw\n1\n", "--seed", 2, *BOT)
+
+    assert said.status == 1
+    assert said.out.count("The record can't be saved: ") == 2
+    shown = said.out.rpartition("This is the record:\n")[2]
+    (game,) = read_games([shown.encode()])
+    assert game.ply > 2
+
+
+def test_a_failed_write_leaves_no_empty_file(pipe, monkeypatch):
+    """As on a full disk. Seen red with the empty file that holds the place."""
+
+    def full(path: Path, data: bytes) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(play, "write_whole", full)
+
+    said = pipe("draw\n", "--seed", 2, "--to", "it.jsonl", *BOT)
+
+    assert said.status == 1
+    assert "No space left on device" in said.out
+    assert not Path("it.jsonl").exists()
 
 
 def test_nothing_played_is_nothing_saved(pipe):
@@ -202,7 +243,10 @@ OPEN = record("W4/ WA/ yD g6/r", 3, hand_size=1)
         ("--players 4 --opponent random flex_any", "opponent must name 1 policy, or 3 for 4 players"),
         ("--seed -1", "a seed must be a whole number from 0"),
         ("--name ABCDEFGHIJKLMNOPQ", "name must take 1 to 16 columns"),
-        ("--to nowhere/it", "to must be a new file in a folder that there is"),
+        ("--to nowhere/it", "to must be a new file that can be written, got nowhere/it: No such file"),
+        ("--to over", "to must be a new file that can be written, got over: File exists"),
+        ("--to link", "to must be a new file that can be written, got link: File exists"),
+        (f"--to {'x' * 300}", "File name too long"),
         ("--record none", "No such file"),
         ("--record over", "the round in over is over"),
         ("--record two", "two must hold one round, got 2"),
@@ -218,11 +262,21 @@ def test_settings_that_make_no_sense_are_refused(pipe, flags: str, message):
     write(Path("two"), OPEN, OPEN)
     write(Path("open"), OPEN)
     Path("broken").write_text("{")
+    Path("link").symlink_to("nothing")
 
     said = pipe("1\n", *BOT, *flags.split())
 
     assert (said.status, said.out) == (2, "")
     assert message in " ".join(said.err.split())
+
+
+def test_a_line_of_other_bytes_is_explained(monkeypatch, capsys):
+    """Latin-1 at a terminal of UTF-8. Seen red without the error handler of standard input."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"draw\n\xe9\nquit\n"), encoding="utf-8"))
+
+    assert command.main(["play", "--seed", "2", *BOT]) == 0
+
+    assert r"There is no such action: '\\xe9'" in capsys.readouterr().out
 
 
 class Cheat:

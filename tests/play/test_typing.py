@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from agents.checkpoint import save_network
+from agents.checkpoint import POLICY, save_network
 from agents.neural import load_policy
 from agents.policy import Decisions
 from experiments.play import Session
@@ -95,6 +96,27 @@ def test_whom_one_aims_at_is_named():
         session.obey("WT/!:b")
 
     assert asked == ["Which: @1 flex_any 2, @2 flex_any 0? "]
+
+
+def test_names_are_shown_as_they_are(pipe):
+    """Also those that look like rich's markup. Seen red with a prompt that reads it."""
+    for name in ("[red]x", "[/x]"):
+        Path(name).mkdir(parents=True)
+        save_network(Path(name, POLICY), make_network(KINDS[0]), {})
+
+        said = pipe("WT/!:b\n", "--seed", 3, "--players", 3, "--opponent", name, "flex_any", "--hints", "flex_any")
+
+        assert said.status == 0
+        assert f"Which: @1 {name} 1, @2 flex_any 2? " in said.out
+
+
+def test_a_rule_that_forbids_a_match_is_named():
+    """Rule 9.4. Seen red with "fits neither the color nor the top", which has the same symbol."""
+    session, console = at(position("rS/ | 0: bS/ r1 | 1: g1", flex_action_match="color"))
+
+    session.obey("bS/!")
+
+    assert "fits its own color alone (rules 9.4), and the color is red." in " ".join(console.text.split())
 
 
 def test_help_and_rules_can_be_read():

@@ -5,6 +5,7 @@
 // move of the policy that it is to improve, and leaves it only for one that has won significantly more often.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -107,7 +108,7 @@ struct Candidates {
 
 /// With fewer simulations of a candidate nothing is certain.
 constexpr int kFewest = 16;
-/// Candidates so far behind the best are given up: their worlds do more good to the others.
+/// Candidates so many standard errors behind the best are given up: their worlds do more good to the others.
 constexpr double kBeaten = 3.0;
 constexpr int kFirstLook = 32;
 
@@ -145,7 +146,7 @@ inline int search_flat(const Search& q, int i, const State& view, const uint8_t*
         note(q, i, c);
         const int best = c.action[c.best()];
         for (int k = int(c.action.size()); k-- > 0;)
-            if (c.lead(c.place(best), k) > kBeaten) c.drop(k);
+            if (c.lead(c.place(best), k) > std::max(kBeaten, q.confidence)) c.drop(k);
     }
     note(q, i, c);
     if (c.worlds < kFewest) return q.defaults[i];
