@@ -108,7 +108,7 @@ class Config:
             raise ValueError(f"name must take 1 to {words.NAME_COLUMNS} columns, got {self.name!r}")
         if self.to is not None:
             try:
-                _new_file(self.to).unlink()
+                _new_file(self.to).unlink()  # tried now: after the game it would be too late to name another one
             except OSError as error:
                 raise ValueError(
                     f"to must be a new file that can be written, got {self.to}: {error.strerror}"
