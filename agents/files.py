@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from itertools import count
 from pathlib import Path
 
@@ -18,6 +19,24 @@ def write_whole(path: Path, data: bytes) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def write_new(paths: Iterable[Path], data: bytes) -> Path:
+    """Write the first of these files that nobody has written yet; FileExistsError if there is none."""
+    taken = FileExistsError("no file was named")
+    for path in paths:
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError as error:
+            taken = error
+            continue
+        try:
+            write_whole(path, data)
+        except OSError:
+            path.unlink()
+            raise
+        return path
+    raise taken
 
 
 def new_folder(parent: Path, name: str) -> Path:

@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from io import TextIOWrapper
@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.markdown import Markdown
 from rich.rule import Rule
 
-from agents.files import write_whole
+from agents.files import write_new, write_whole
 from agents.neural import NetworkPolicy
 from agents.policy import Decisions, Policy, ask, decision_noise, make_policy
 from experiments.table import (
@@ -108,7 +108,7 @@ class Config:
             raise ValueError(f"name must take 1 to {words.NAME_COLUMNS} columns, got {self.name!r}")
         if self.to is not None:
             try:
-                _new_file(self.to).unlink()  # tried now: after the game it would be too late to name another one
+                write_new([self.to], b"").unlink()  # tried now: after the game it would be too late to name another one
             except OSError as error:
                 raise ValueError(
                     f"to must be a new file that can be written, got {self.to}: {error.strerror}"
@@ -381,38 +381,32 @@ class Session:
         if records == self.written:
             self.console.print("There is nothing new to save.")
             return True
+        data = "".join(json.dumps(record) + "\n" for record in records).encode()
         try:
-            path = self.path or _new_file(self.config.to)
-            try:
-                write_whole(path, "".join(json.dumps(record) + "\n" for record in records).encode())
-            except OSError:
-                if self.path is None:
-                    path.unlink()
-                raise
+            if self.path is None:
+                self.path = write_new(_new_files(self.config.to), data)
+            else:
+                write_whole(self.path, data)
         except OSError as error:
             self.console.print(f"The record can't be saved: {error}", soft_wrap=True)
             return False
-        self.path, self.written = path, records
-        self.console.print(f"The record is in {path}", soft_wrap=True)
+        self.written = records
+        self.console.print(f"The record is in {self.path}", soft_wrap=True)
         if not self.config.match and not self.table.is_over:
-            again = ["--record", str(path), "--opponent", *self.config.opponent, "--seat", str(self.seat)]
+            again = ["--record", str(self.path), "--opponent", *self.config.opponent, "--seat", str(self.seat)]
             again += ["--hints", self.config.hints, "--name", self.config.name]
             self.console.print(f"To go on: python -m experiments play {shlex.join(again)}", soft_wrap=True)
         return True
 
 
-def _new_file(wanted: Path | None) -> Path:
-    """An empty file that was not there before."""
+def _new_files(wanted: Path | None) -> Iterator[Path]:
+    """Where the record may go, if it is not taken."""
     if wanted is not None:
-        wanted.touch(exist_ok=False)
-        return wanted
+        yield wanted
+        return
     FOLDER.mkdir(parents=True, exist_ok=True)
     for number in count(1):
-        path = FOLDER / f"game-{number}.jsonl"
-        with suppress(FileExistsError):
-            path.touch(exist_ok=False)
-            break
-    return path
+        yield FOLDER / f"game-{number}.jsonl"
 
 
 def _short(name: str, seat: int) -> str:

@@ -429,7 +429,7 @@ def test_the_example_plays_a_game_without_torch(tmp_path, kind, players):
 
 
 def test_the_example_refuses_files_of_others(tmp_path):
-    """A network for something else, by its metadata; half of a file, by onnxruntime.
+    """A network for something else, by its metadata; half of a file, by onnxruntime. Without a file it says its usage.
 
     Seen red without the look at the metadata."""
     model = onnx.load_from_string(exported(MLP))
@@ -439,6 +439,10 @@ def test_the_example_refuses_files_of_others(tmp_path):
     (tmp_path / "silent.onnx").write_bytes(model.SerializeToString())
     (tmp_path / "half.onnx").write_bytes(exported(MLP)[: len(exported(MLP)) // 2])
 
+    usage = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, check=False)
+    assert usage.returncode == 1
+    assert "docs/play_onnx.py champion.onnx 3" in usage.stderr
+    assert "Traceback" not in usage.stderr
     for name, message in (("other", "other.onnx is no network for uno_flex_v0"), ("half", "half.onnx failed")):
         done = play(tmp_path / f"{name}.onnx", 2)
         assert done.returncode == 1

@@ -102,7 +102,10 @@ def test_leaving_saves_the_record(pipe, end):
     assert game.ply >= 2
     assert not game.is_over
     assert "The record is in runs/play/game-1.jsonl" in said.out
-    assert "To go on: python -m experiments play --record runs/play/game-1.jsonl" in said.out
+    assert (
+        "To go on: python -m experiments play --record runs/play/game-1.jsonl --opponent flex_any --seat 0 "
+        "--hints flex_any --name Human"
+    ) in said.out
 
 
 @pytest.mark.slow
@@ -138,6 +141,7 @@ def test_an_interruption_saves_the_record(tmp_path, name):
 
     assert process.returncode == 128 + number
     assert len((tmp_path / "it.jsonl").read_bytes()) > len(before)
+    assert saved(tmp_path / "it.jsonl")[0].actions[0] == "draw"
 
 
 def test_an_interruption_while_an_opponent_thinks_saves_the_record(monkeypatch):
@@ -182,12 +186,13 @@ def test_a_record_that_cannot_be_saved_is_shown(pipe):
 
 
 def test_a_failed_write_leaves_no_empty_file(pipe, monkeypatch):
-    """As on a full disk. Seen red with the empty file that holds the place."""
+    """As on a disk that is full by then. Seen red with the empty file that holds the place."""
 
     def full(path: Path, data: bytes) -> None:
-        raise OSError("No space left on device")
+        if data:
+            raise OSError("No space left on device")
 
-    monkeypatch.setattr(play, "write_whole", full)
+    monkeypatch.setattr("agents.files.write_whole", full)
 
     said = pipe("draw\n", "--seed", 2, "--to", "it.jsonl", *BOT)
 
