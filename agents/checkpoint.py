@@ -14,7 +14,7 @@ import safetensors.torch
 import torch
 
 import uno_flex_env
-from agents.files import write_whole
+from agents.atomic import write_whole
 from agents.network import ActorCritic, NetworkConfig
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES

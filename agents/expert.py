@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.choices import FLEX_CARDS, Choices, Flags, Numbers, sides, verbs
+from agents.candidates import FLEX_CARDS, Choices, Flags, Numbers, sides, verbs
 from agents.policy import Actions, Decisions, uniforms
 
 _DRAW, _CHALLENGE, _LET_OFF = verbs("draw keep"), verbs("challenge"), verbs("silent ignore")

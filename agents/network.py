@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from uno_flex_env.actions import NUM_ACTIONS
+from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import MAX_HISTORY
 from uno_flex_env.rules import MAX_PLAYERS
-from uno_flex_env.vector import NUM_HIDDEN_FEATURES
 
 Kind = Literal["mlp", "residual", "history"]
 

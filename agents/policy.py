@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from uno_flex_env import _core
-from uno_flex_env.learner import mixed
-from uno_flex_env.opponents import Observations, checked_answer
+from uno_flex_env.envs.opponents import Observations, checked_answer
+from uno_flex_env.envs.seat_games import mixed
+from uno_flex_env.envs.vec_env import BOTS, bot_number
 from uno_flex_env.positions import Views
-from uno_flex_env.vector import BOTS, bot_number
 
 Actions = npt.NDArray[np.int64]
 Noise = npt.NDArray[np.uint64]
@@ -61,7 +61,7 @@ class Policy(Protocol):
 
 @dataclass(frozen=True)
 class RuleBot:
-    """One of the core's rule bots, by its name in `uno_flex_env.vector.BOTS`."""
+    """One of the core's rule bots, by its name in `uno_flex_env.envs.vec_env.BOTS`."""
 
     name: str
     history: int = 0
@@ -101,7 +101,7 @@ def make_policy(spec: str) -> Policy:
 
         return Expert(without=tuple(spec.split("-")[1:]))
     if spec == "flex_by_rules":
-        from agents.flex_bots import FlexByRules
+        from agents.flex_policies import FlexByRules
 
         return FlexByRules()
     if name in ("search", "flat"):
@@ -110,7 +110,7 @@ def make_policy(spec: str) -> Policy:
         return make_search(spec)
     if option in ("", "greedy"):
         from agents.checkpoint import find_policy
-        from agents.neural import load_policy
+        from agents.network_policy import load_policy
 
         if file := find_policy(name):
             return load_policy(file, name=spec, greedy=option == "greedy")
@@ -181,7 +181,7 @@ def decision_noise(seed: int, deals: npt.ArrayLike, seats: npt.ArrayLike, counts
 
 
 class AsOpponent:
-    """A policy in the form that the environments take for `opponents`: see `uno_flex_env.opponents.Policy`.
+    """A policy in the form that the environments take for `opponents`: see `uno_flex_env.envs.opponents.Policy`.
 
     The n-th call and the row give the key of a decision, so the same sequence of calls gives the same actions. Let the
     environment keep a `history` at least as long as the policy wants.

@@ -22,10 +22,10 @@ from agents.network import ActorCritic, masked_softmax, sample
 from agents.policy import Decisions, ask
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
+from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import check_episode
 from uno_flex_env.rules import MAX_PLAYERS, Rules
-from uno_flex_env.vector import NUM_HIDDEN_FEATURES
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -277,7 +277,7 @@ class Rollout:
     def _note(self, t: int) -> None:
         """Copy into row t what the games don't write there by themselves."""
         for env, part in zip(self.envs, self.parts, strict=True):
-            self.player[t, part] = env.players
+            self.player[t, part] = env.current_player
             self.history[t, part] = env.histories
             if self.hidden.size:
                 env.hidden_hands(self.hidden[t, part])

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from agents.neural import NetworkPolicy
+from agents.network_policy import NetworkPolicy
 from agents.policy import Actions, Decisions, Policy
 from agents.ppo import resolve
-from uno_flex_env.learner import mixed
+from uno_flex_env.envs.seat_games import mixed
 from uno_flex_env.positions import MOST_SECONDS, MOST_SIMULATIONS, Positions, Views
 
 Floats = npt.NDArray[np.float64]
@@ -165,17 +165,17 @@ class NetworkSearch:
         rows = np.arange(len(tables))  # of `chance`, for each table that goes on
         left = np.full(len(tables), self.AHEAD)  # decisions of the player
         for step in range(self.LONGEST):
-            movers = tables.movers
-            chance[rows[movers < 0]] = tables.winners[movers < 0] == viewer
-            asked = (movers == viewer) & (left == 0) | (movers >= 0) & (step == self.LONGEST - 1)
+            current_players = tables.current_player
+            chance[rows[current_players < 0]] = tables.winners[current_players < 0] == viewer
+            asked = (current_players == viewer) & (left == 0) | (current_players >= 0) & (step == self.LONGEST - 1)
             if asked.any():
                 chance[rows[asked]] = self._chance(tables[asked], viewer)
-            going = (movers >= 0) & ~asked
+            going = (current_players >= 0) & ~asked
             if not going.any():
                 break
             if time.thread_time() > until:
                 return None
-            tables, rows, left = tables[going], rows[going], left[going] - (movers[going] == viewer)
+            tables, rows, left = tables[going], rows[going], left[going] - (current_players[going] == viewer)
             observations, masks = tables.observe()
             logits = torch.where(torch.from_numpy(masks) != 0, self._ask(observations)[0].float(), -torch.inf)
             tables.apply(logits.argmax(dim=1).numpy())

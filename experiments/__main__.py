@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
     name = arguments[0]
     prepare()
     try:
-        module: Any = importlib.import_module(f"experiments.{name}")
+        module: Any = importlib.import_module(f"experiments.commands.{name}")
         status: int = module.main(parse(module, name, arguments[1:]))
     except BrokenPipeError:  # whoever read the output has gone, as `head` does; let nothing more be written at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

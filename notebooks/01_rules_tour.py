@@ -17,9 +17,9 @@ from IPython.display import Image
 
 from uno_flex_env import Game, IllegalActionError, Match, Rules, uno_flex_v0
 from uno_flex_env.cards import CODES, FACES
-from uno_flex_env.display import table_of
 from uno_flex_env.observation import decode
 from uno_flex_env.render import ansi, picture
+from uno_flex_env.render.modes import table_of
 
 
 def show(game: Game, seat: int | None) -> Image:

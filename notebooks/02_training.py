@@ -30,20 +30,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import Image
 
-from agents.match import duel, play_match
+from agents.match.runner import duel, play_match
 from agents.network import NetworkConfig
 from agents.policy import Actions, Decisions, decision_noise, make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
-from experiments.figures import LINES
-from experiments.train import Config, Trainer, measure
+from experiments.commands.train import Config, Trainer, measure
+from experiments.match_tables.plots import LINES
 from uno_flex_env import Game
 from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, TEXTS
 from uno_flex_env.cards import FACES
-from uno_flex_env.display import table_of
 from uno_flex_env.observation import parts
 from uno_flex_env.positions import Positions
 from uno_flex_env.render import picture
+from uno_flex_env.render.modes import table_of
 
 # %% [markdown]
 # ## What learns, and how
@@ -154,7 +154,7 @@ plt.show()
 def seen_by_mover(game: Game) -> Decisions:
     """What whoever decides knows, as a batch of one."""
     observation, mask = Positions([game.state]).observe()
-    return Decisions(observation, mask, decision_noise(1, 0, game.state.mover, game.ply))
+    return Decisions(observation, mask, decision_noise(1, 0, game.state.current_player, game.ply))
 
 
 # %% [markdown]
@@ -165,7 +165,7 @@ def seen_by_mover(game: Game) -> Decisions:
 agent, expert = trainer.policy(), make_policy("expert")
 game = Game(num_players=2, seed=11)
 while not game.is_over:
-    seat, seen = game.state.mover, seen_by_mover(game)
+    seat, seen = game.state.current_player, seen_by_mover(game)
     action = int((agent if seat == 0 else expert).act(seen)[0])
     sure = f"{100 * agent.probabilities(seen)[0, action]:4.0f} %" if seat == 0 else ""
     game.play(action)

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from agents.flex_bots import FLEX_KINDS
-from agents.match import interval
-from experiments.figures import LINES
-from experiments.studies import findings
-from experiments.studies.estimates import Estimate, by_group, difference, points
-from experiments.studies.findings import Results
+from agents.flex_policies import FLEX_KINDS
+from agents.match.runner import interval
+from experiments.flex_timing import findings
+from experiments.flex_timing.estimates import Estimate, by_group, difference, points
+from experiments.flex_timing.findings import Results
+from experiments.match_tables.plots import LINES
 
 FOLDER = Path("../docs/flex_timing")
 
@@ -80,7 +80,7 @@ def tell(cells: dict[int, Estimate]) -> None:
 # %% [markdown]
 # ## What is a green Power worth?
 #
-# The same position twice, with the mover's Power green and red, played on with the same cards and the same luck.
+# The same position twice, with a green and with a red Power of the current player, and the same cards and luck after.
 
 # %%
 worth = findings.power_by_players(results)

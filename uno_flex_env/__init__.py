@@ -14,7 +14,7 @@ from uno_flex_env.game import Game, Match
 from uno_flex_env.rules import Rules
 
 if TYPE_CHECKING:
-    from uno_flex_env.vector import VecEnv, playout
+    from uno_flex_env.envs.vec_env import VecEnv, playout
 
 __version__ = "0.1.0"
 __all__ = ["Game", "IllegalActionError", "Match", "NotationError", "RecordError", "Rules", "State", "VecEnv", "playout"]
@@ -23,12 +23,12 @@ __all__ = ["Game", "IllegalActionError", "Match", "NotationError", "RecordError"
 def __getattr__(name: str) -> Any:
     # The batch environment brings gymnasium's spaces, which cost more to import than the game itself.
     if name in ("VecEnv", "playout"):
-        from uno_flex_env import vector
+        from uno_flex_env.envs import vec_env
 
-        return getattr(vector, name)
+        return getattr(vec_env, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 if "gymnasium" in sys.modules:
     # gymnasium.make("UnoFlex-v0") finds the environment; whoever only wants the game doesn't wait for gymnasium.
-    import uno_flex_env.registration  # noqa: F401
+    import uno_flex_env.envs.registration  # noqa: F401

@@ -196,7 +196,7 @@ def _measure(options: argparse.Namespace) -> int:
 
 def _soak(options: argparse.Namespace) -> int:
     from uno_flex_env.bench.progress import Progress
-    from uno_flex_env.bench.soak import soak
+    from uno_flex_env.soak import soak
 
     for name in ("games", "runs", "seconds", "json", "quick", "peers", "instructions"):
         if getattr(options, name):

@@ -58,7 +58,7 @@ class Game:
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """The game that a record describes, at its last action; `RecordError` if it can't be played."""
         parsed = Record.from_dict(record)
-        state = State.deal_deck(parsed.rules.core, parsed.players, parsed.dealer, parsed.deck)
+        state = State.deal_deck(parsed.rules.core, parsed.num_players, parsed.dealer, parsed.deck)
         game = cls._from_state(state, parsed.rules, parsed.deck)
         script = _core.Reshuffles(parsed.reshuffles)
         for ply, action in enumerate(parsed.actions):
@@ -174,7 +174,7 @@ class Game:
 
     @property
     def num_players(self) -> int:
-        return self.state.players
+        return self.state.num_players
 
     @property
     def dealer(self) -> int:
@@ -202,7 +202,7 @@ class Game:
     @property
     def to_move(self) -> int | None:
         """Seat of whoever decides, also out of turn; None at the end."""
-        return None if self.state.mover < 0 else self.state.mover
+        return None if self.state.current_player < 0 else self.state.current_player
 
     @property
     def direction(self) -> int:
@@ -360,12 +360,12 @@ def snapshot(state: State) -> dict[str, Any]:
     return {
         "ply": state.ply,
         "phase": PHASES[state.phase],
-        "to_move": None if state.mover < 0 else state.mover,
+        "to_move": None if state.current_player < 0 else state.current_player,
         "direction": state.direction,
         "top": CODES[state.top],
         "color": COLORS[state.color],
-        "hands": [cards_to_text(state.hand(seat)) for seat in range(state.players)],
-        "power": [bool(state.green >> seat & 1) for seat in range(state.players)],
+        "hands": [cards_to_text(state.hand(seat)) for seat in range(state.num_players)],
+        "power": [bool(state.green >> seat & 1) for seat in range(state.num_players)],
         "draw_pile": state.pile_size,
         "discard_pile": state.discard_size,
         "drawn": None if state.drawn < 0 else CODES[state.drawn],

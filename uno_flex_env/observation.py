@@ -44,7 +44,7 @@ _MEANINGS = {
     "owed": "thermometer of the sum owed in phase stack (also while UNO is said before it): at least 2 4 ... 16",
     "draw_pile": f"thermometer: at least {' '.join(map(str, PILE_STEPS))} cards",
     "empty_draws": "thermometer: draws in a row that yielded no card",
-    "players": "2 to 8 players",
+    "num_players": "2 to 8 players",
     "rules": "switches that are not official: " + ", ".join(CHOICES),
     "scores": "in a match, thermometer by seat 0-7: points in sixths of the target score",
 }
@@ -94,7 +94,7 @@ def decode(row: Row) -> dict[str, Any]:
     if row.shape != (NUM_FEATURES,) or not np.isin(row, (0, 1)).all():
         raise ValueError(f"an observation is a row of {NUM_FEATURES} zeros and ones, got shape {row.shape}")
     part = parts(row)
-    players = _one_hot(part["players"], MIN_PLAYERS)
+    players = _one_hot(part["num_players"], MIN_PLAYERS)
     wild_top = _one_hot(part["top"][len(SYMBOLS) :])
     color = _one_hot(part["color"])
     phases = ("play", "drawn", "challenge", "uno", "catch", "stack")
@@ -102,7 +102,7 @@ def decode(row: Row) -> dict[str, Any]:
     actor = _one_hot(part["actor"])
     prior = _one_hot(part["prior_color"])
     return {
-        "players": players,
+        "num_players": players,
         "phase": "over" if phase is None else phases[phase],
         "direction": 1 if part["direction"][0] else -1,
         "top": WILD_CODES[wild_top] if wild_top is not None else _symbol(part) + f" of {COLORS[color or 0]}",

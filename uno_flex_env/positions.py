@@ -12,12 +12,12 @@ import numpy.typing as npt
 from uno_flex_env import _core
 from uno_flex_env._core import STATE_SIZE, State
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
+from uno_flex_env.envs.vec_env import bot_number
 from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import check_choice, check_whole, checked_rules
 from uno_flex_env.rules import Rules
 from uno_flex_env.state import STATE_DTYPE
-from uno_flex_env.vector import bot_number
 
 METHODS = ("flat", "tree")
 """Of `Views.search`."""
@@ -43,7 +43,7 @@ class Positions:
         if not len(states):
             raise ValueError("positions need at least one state, got none")
         self.core = _core.Positions.of(list(states))
-        self.num_players: int = states[0].players
+        self.num_players: int = states[0].num_players
 
     @classmethod
     def deal(cls, seeds: npt.ArrayLike, num_players: int, rules: Rules | Mapping[str, Any] | None = None) -> Positions:
@@ -85,7 +85,7 @@ class Positions:
         return rows.view(STATE_DTYPE)[:, 0]
 
     @property
-    def movers(self) -> npt.NDArray[np.int8]:
+    def current_player(self) -> npt.NDArray[np.int8]:
         """(N,), who decides; -1 where the round is over."""
         return self._turns()[0]
 
@@ -97,13 +97,13 @@ class Positions:
     @property
     def is_over(self) -> npt.NDArray[np.bool_]:
         """(N,)."""
-        over: npt.NDArray[np.bool_] = self.movers < 0
+        over: npt.NDArray[np.bool_] = self.current_player < 0
         return over
 
     def _turns(self) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
-        movers, winners = np.empty((2, len(self)), np.int8)
-        self.core.write_turns(movers, winners)
-        return movers, winners
+        current_players, winners = np.empty((2, len(self)), np.int8)
+        self.core.write_turns(current_players, winners)
+        return current_players, winners
 
     def observe(self, viewers: npt.ArrayLike | None = None) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int8]]:
         """Observations (N, 640) uint8 and masks (N, 216) int8 of whoever decides, or of these seats (N,).
@@ -111,7 +111,7 @@ class Positions:
         Where the viewer does not decide, the mask is all zero. ValueError for a row in which nobody decides, if no
         viewers are given.
         """
-        seats = _whole("viewers", self.movers if viewers is None else viewers, np.int8)
+        seats = _whole("viewers", self.current_player if viewers is None else viewers, np.int8)
         observations = np.empty((len(self), NUM_FEATURES), np.uint8)
         masks = np.empty((len(self), NUM_ACTIONS), np.int8)
         self.core.observe(seats, observations, masks)
@@ -144,7 +144,7 @@ class Positions:
         """Who wins when rule bots play on, (N,) int8, -1 for nobody. The rows stay as they are.
 
         Args:
-            bots: one of `uno_flex_env.vector.BOTS` for every seat, or one for each.
+            bots: one of `uno_flex_env.envs.vec_env.BOTS` for every seat, or one for each.
             keys: (N,) whole numbers, the luck of the bots in each row; the order of the draw pile is the state's own.
         """
         names = [bots] * self.num_players if isinstance(bots, str) else list(bots)

@@ -22,7 +22,7 @@ _EXTRAS = ("snapshots", "final", "digest")
 class Record:
     """A record whose parts are well formed; whether its actions are legal shows when it is played."""
 
-    players: int
+    num_players: int
     dealer: int
     rules: Rules
     deck: tuple[int, ...]
@@ -62,7 +62,7 @@ class Record:
         """The JSON form."""
         return {
             "format": FORMAT,
-            "players": self.players,
+            "players": self.num_players,
             "dealer": self.dealer,
             "rules": self.rules.to_dict(),
             "deck": [CODES[face] for face in self.deck],

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 
 from uno_flex_env._core import State
 from uno_flex_env.actions import text_to_action
-from uno_flex_env.display import table_of
 from uno_flex_env.errors import RecordError
 from uno_flex_env.game import Game, snapshot
 from uno_flex_env.render import ansi
+from uno_flex_env.render.modes import table_of
 
 COLUMNS = 80
 
@@ -97,7 +97,7 @@ def view_lines(games: Iterable[Game], seat: int, *, color: bool) -> Iterator[str
         for state, action in zip(_states(game), [*game.actions, None], strict=True):
             yield f"{f' game {index}, ply {state.ply} ':-^{COLUMNS}}"
             yield ansi(table_of(state, game.rules, False, last), seat, color=color)
-            last = None if action is None else (state.mover, text_to_action(action))
+            last = None if action is None else (state.current_player, text_to_action(action))
 
 
 def _states(game: Game) -> list[State]:
@@ -132,7 +132,10 @@ def _actions(game: Game, states: list[State]) -> Iterator[str]:
     """A row for the deal and one for each action: the action and the table after it."""
     seats = max(game.num_players, 5), max(3 * game.num_players - 1, 5)
     yield f" ply seat action    top  color {'Power':{seats[0]}} {'cards':{seats[1]}} pile decides".rstrip()
-    taken = [("", "deal"), *((str(state.mover), text) for state, text in zip(states, game.actions, strict=False))]
+    taken = [
+        ("", "deal"),
+        *((str(state.current_player), text) for state, text in zip(states, game.actions, strict=False)),
+    ]
     for (seat, action), state in zip(taken, states, strict=True):
         yield _row(seat, action, snapshot(state), *seats).rstrip()
 

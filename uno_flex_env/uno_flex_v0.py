@@ -41,7 +41,7 @@ missing UNO. The same agent may be selected several times in a row, and an agent
 
 ```python
 uno_flex_v0.env(num_players=2, rules=None, match=False, reward="win", history=0, render_mode=None,
-                max_decisions=None, illegal="raise", render_seat="mover", dealer=None)
+                max_decisions=None, illegal="raise", render_seat="current_player", dealer=None)
 ```
 
 `num_players`: 2 to 8.
@@ -60,7 +60,7 @@ uno_flex_v0.env(num_players=2, rules=None, match=False, reward="win", history=0,
 
 `illegal`: what an illegal action does; see Legal Actions Mask.
 
-`render_seat`: whose cards are shown: `"mover"` for whoever decides, a seat, or None for nobody's.
+`render_seat`: whose cards are shown: `"current_player"` for whoever decides, a seat, or None for nobody's.
 
 `dealer`: seat of the (first) dealer; the last seat by default, so that `player_0` begins.
 
@@ -120,7 +120,7 @@ last `last()`, after which its action is None.
 from __future__ import annotations
 
 from uno_flex_env import actions, observation
-from uno_flex_env.aec import UnoFlexEnv
+from uno_flex_env.envs.aec import UnoFlexEnv
 
 __doc__ = (__doc__ or "").replace("FEATURE TABLE", observation.table()).replace("ACTION TABLE", actions.table())
 

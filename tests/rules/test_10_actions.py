@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.rules.table import COLORED, WILD, cards, sizes, table
+from tests.support.notation import COLORED, WILD, cards, sizes, table
 from uno_flex_env import IllegalActionError, NotationError
 from uno_flex_env.actions import NUM_ACTIONS, action_to_text, text_to_action
 from uno_flex_env.cards import card_to_text, text_to_card

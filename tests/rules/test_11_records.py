@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.table import DECK, cards, deal, deck_of, record, table
+from tests.support.notation import DECK, cards, deal, deck_of, record, table
 from uno_flex_env import Game, RecordError, Rules
 
 PAGE = "W4/ WA/ yD g6/r"

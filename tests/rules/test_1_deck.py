@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests.rules.table import PRINTED, cards, table
+from tests.support.notation import PRINTED, cards, table
 from uno_flex_env import Game, NotationError
 from uno_flex_env.cards import card_to_text, text_to_card
 

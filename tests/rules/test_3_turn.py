@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rules.table import deal, deck_of, sizes, table
+from tests.support.notation import deal, deck_of, sizes, table
 from uno_flex_env import Game, IllegalActionError, Rules
 
 

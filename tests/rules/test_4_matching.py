@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.rules.table import DECK, deal, sizes, table
+from tests.support.notation import DECK, deal, sizes, table
 from uno_flex_env import Game, IllegalActionError
 
 REDS = "r1 r2^ r3 r4^ r5 r6^ r7 r8^ rS rR rD r1/b r2/b r3/b r4/g r5/g r6/g r7/y r8/y rS/ rR/ rD/"

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tests.rules.table import COLORED, table
+from tests.support.notation import COLORED, table
 from uno_flex_env import Game, Rules
 
 FLEX_SIDES = [card for card in COLORED if "/" in card]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rules.table import sizes, table
+from tests.support.notation import sizes, table
 from uno_flex_env import IllegalActionError
 
 DIRECTIONS = pytest.mark.parametrize("direction", "+-")

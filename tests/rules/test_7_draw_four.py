@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rules.table import sizes, table
+from tests.support.notation import sizes, table
 
 GUILTY = ["g1", "g2^", "g1/y", "gS", "gR/", "WF", "WT/", "WA/", "W4/", "b1^ r3 g8/b", "r5 W4/"]
 INNOCENT = ["r1", "b1^", "yS", "rD/", "b1^ r3 y8", "y5^", "b5/y", "r4/g", "y1/g"]

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from tests.rules.table import COLORED, DECK, WILD, table
+from tests.support.notation import COLORED, DECK, WILD, table
 
 REGULAR = [*COLORED, *(f"{wild}:{color}" for wild in WILD for color in "rygb")]
 FLEX = [

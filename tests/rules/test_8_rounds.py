@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.table import WILD, cards, deck_of, sizes, table
+from tests.support.notation import WILD, cards, deck_of, sizes, table
 from uno_flex_env import Game, IllegalActionError, Match, Rules
 
 EXPLICIT: dict[str, Any] = {"uno_call": "explicit"}

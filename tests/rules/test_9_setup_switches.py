@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.table import DECK, cards, deck_of, sizes
+from tests.support.notation import DECK, cards, deck_of, sizes
 from uno_flex_env import Game, Match, Rules
 
 

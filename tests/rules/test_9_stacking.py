@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rules.table import sizes, table
+from tests.support.notation import sizes, table
 
 
 @pytest.mark.parametrize("direction", [1, -1])

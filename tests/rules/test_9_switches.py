@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.rules.table import cards, sizes, table
+from tests.support.notation import cards, sizes, table
 
 
 @pytest.mark.parametrize("others", ["g1 b2", "gS/ b2", "WF b2", "W4/ b2"])
@@ -133,13 +133,13 @@ def test_flex_challenge_leaves_the_regular_side_as_it_is(regular):
 
 
 @pytest.mark.parametrize("card", ["gR", "gR/"])
-@pytest.mark.parametrize(("rule", "mover"), [("skip", 0), ("pass", 1)])
+@pytest.mark.parametrize(("rule", "current_player"), [("skip", 0), ("pass", 1)])
 @pytest.mark.parametrize("direction", "+-")
-def test_pass_with_two_players_a_regular_reverse_hands_the_turn_to_the_opponent(card, rule, mover, direction):
+def test_pass_with_two_players_a_regular_reverse_hands_the_turn_to_the_opponent(card, rule, current_player, direction):
     """Rules 9.3: the direction changes either way."""
     game = table(f"g5 | 0: {card} b1^ b3^ | dir {direction}", 2, two_player_reverse=rule).play(card)
 
-    assert (game.to_move, game.phase) == (mover, "play")
+    assert (game.to_move, game.phase) == (current_player, "play")
     assert game.direction == {"+": -1, "-": 1}[direction]
 
 

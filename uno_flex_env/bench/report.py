@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from uno_flex_env import __version__
+from uno_flex_env.bench.batch_speed import batch_of
 from uno_flex_env.bench.measure import Figure
-from uno_flex_env.bench.speed import batch_of
 
 FORMAT = "uno-flex-bench/1"
 _FORMS = {"ratio": "{:,.2f}", "s": "{:.3f}"}

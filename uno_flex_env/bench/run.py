@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, TextIO
 
-from uno_flex_env.bench.instructions import INSTRUCTION_RUNS, check_available, instruction_figures
-from uno_flex_env.bench.loops import aec_contestants, aec_figures
-from uno_flex_env.bench.measure import race
-from uno_flex_env.bench.peers import check_installed, peer_contestants, peer_figures
-from uno_flex_env.bench.progress import Progress
-from uno_flex_env.bench.report import as_json, load
-from uno_flex_env.bench.speed import (
+from experiments.core_speed.callgrind import INSTRUCTION_RUNS, check_available, instruction_figures
+from experiments.core_speed.peers import check_installed, peer_contestants, peer_figures
+from uno_flex_env.bench.aec_speed import aec_contestants, aec_figures
+from uno_flex_env.bench.batch_speed import (
     batch_contestants,
     batch_figures,
     playout_contestants,
@@ -19,6 +16,9 @@ from uno_flex_env.bench.speed import (
     search_contestants,
     search_figures,
 )
+from uno_flex_env.bench.measure import race
+from uno_flex_env.bench.progress import Progress
+from uno_flex_env.bench.report import as_json, load
 from uno_flex_env.bench.startup import start_contestants, start_figures
 
 

@@ -35,14 +35,14 @@ inline void begin_episode(const Batch& b, int game) {
     State& s = state_of(b, game);
     Slot& slot = b.slots[game];
     slot.decisions = slot.lying = 0;
-    deal(s, *static_cast<const Rules*>(b.rules), b.players, b.dealer, episode_seed(slot));
+    deal(s, *static_cast<const Rules*>(b.rules), b.num_players, b.dealer, episode_seed(slot));
     if (b.match) s.flags |= kMatch;
     clear_events(b, game);
 }
 
 inline int cards_in_hands(const State& s) {
     int n = 0;
-    for (int p = 0; p < s.players; ++p) n += s.size[p];
+    for (int p = 0; p < s.num_players; ++p) n += s.size[p];
     return n;
 }
 
@@ -50,7 +50,7 @@ inline int cards_in_hands(const State& s) {
 inline void take(const Batch& b, int game, int action) {
     State& s = state_of(b, game);
     if (b.history == 0) return apply(s, action);
-    const int seat = s.mover, before = cards_in_hands(s) - (kAction[action].verb == Verb::play);
+    const int seat = s.current_player, before = cards_in_hands(s) - (kAction[action].verb == Verb::play);
     apply(s, action);
     Event* events = b.events + size_t(game) * b.history;
     std::memmove(events, events + 1, sizeof(Event) * (b.history - 1));
@@ -71,7 +71,7 @@ inline void write_history(const Batch& b, int game, int viewer) {
 
 /// The seat whose view a game's row shows: whoever decides, or the learner once the game lies over.
 inline int viewer_of(const Batch& b, int game) {
-    if (!b.slots[game].lying) return state_of(b, game).mover;
+    if (!b.slots[game].lying) return state_of(b, game).current_player;
     return b.learners[game] == uno_flex_kernel::kEveryone ? 0 : b.learners[game];
 }
 
@@ -83,7 +83,7 @@ inline void write_row(const Batch& b, int game) {
     if constexpr (work & kObservation) encode(s, viewer, b.observations + size_t(game) * kFeatures);
     if constexpr (work & kMask)
         write_mask(lying ? ActionSet{} : s.legal, reinterpret_cast<uint8_t*>(b.masks) + size_t(game) * kActions);
-    b.movers[game] = lying ? int8_t(-1) : int8_t(s.mover);
+    b.current_players[game] = lying ? int8_t(-1) : int8_t(s.current_player);
     if (b.history) write_history(b, game, viewer);
 }
 
@@ -101,7 +101,7 @@ inline void pay(const Batch& b, int game) {
     const Reward kind = Reward(b.reward);
     returns(s, kind, b.match && kind == Reward::win ? match_winner(s) : s.winner, out);
     b.slots[game].paid = 1;
-    for (int p = 0; p < s.players; ++p) b.rewards[size_t(game) * b.players + p] += out[p];
+    for (int p = 0; p < s.num_players; ++p) b.rewards[size_t(game) * b.num_players + p] += out[p];
 }
 
 /// After an action: pay and deal, let the bots move, until someone from outside has to decide or the game lies over.
@@ -116,7 +116,7 @@ inline void settle(const Batch& b, int game) {
         const bool over = round_over && !(b.match && match_winner(s) == kNone);
         // With a learner a truncated episode ends where that seat would have to decide next: until then what happens
         // belongs to its last action, and the final observation is one that its value function knows.
-        const bool due = learner == uno_flex_kernel::kEveryone || learner == s.mover;
+        const bool due = learner == uno_flex_kernel::kEveryone || learner == s.current_player;
         const bool enough = b.max_decisions && slot.decisions >= b.max_decisions;
         // Bots that go on for ever among themselves (see kLongestPlayout) are cut short, too.
         const bool cut = !over && ((due && enough) || left == 0);
@@ -136,7 +136,7 @@ inline void settle(const Batch& b, int game) {
             next_round(s, round_seed(episode_seed(slot), s.rounds));
             clear_events(b, game);
         } else {
-            const uint8_t bot = b.controllers[game * kMaxPlayers + s.mover];
+            const uint8_t bot = b.controllers[game * kMaxPlayers + s.current_player];
             if (bot == kExternal) return;
             take(b, game, act(Bot(bot), s.legal, slot.bot_rng));
         }
@@ -157,7 +157,7 @@ inline void clear_results(const Batch& b, int game) {
     b.terminated[game] = b.truncated[game] = 0;
     if (!b.slots[game].paid) return;
     b.slots[game].paid = 0;
-    for (int p = 0; p < b.players; ++p) b.rewards[size_t(game) * b.players + p] = 0.0f;
+    for (int p = 0; p < b.num_players; ++p) b.rewards[size_t(game) * b.num_players + p] = 0.0f;
 }
 
 template <int work>
@@ -165,7 +165,7 @@ inline void step_game(const Batch& b, int game, int action) {
     clear_results(b, game);
     if (action >= 0) {
         const uint8_t learner = b.learners[game];
-        b.slots[game].decisions += learner == uno_flex_kernel::kEveryone || learner == state_of(b, game).mover;
+        b.slots[game].decisions += learner == uno_flex_kernel::kEveryone || learner == state_of(b, game).current_player;
         take(b, game, action);
         if (b.eventful || is_over(state_of(b, game))) settle(b, game);
     }

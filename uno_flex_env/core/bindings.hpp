@@ -29,10 +29,11 @@ inline void require(bool condition, const std::string& why) {
 }
 
 /// ValueError unless so many can play by these rules with this dealer.
-inline void check_table(const Rules& rules, int players, int dealer) {
-    if (const char* why = refuse(rules, players)) refuse_value(why);
-    require(dealer >= 0 && dealer < players,
-            "the dealer must be a seat from 0 to " + std::to_string(players - 1) + ", got " + std::to_string(dealer));
+inline void check_table(const Rules& rules, int num_players, int dealer) {
+    if (const char* why = refuse(rules, num_players)) refuse_value(why);
+    require(dealer >= 0 && dealer < num_players, "the dealer must be a seat from 0 to " +
+                                                     std::to_string(num_players - 1) + ", got " +
+                                                     std::to_string(dealer));
 }
 
 /// The kernels of the levels that this processor runs, the best first, and the one to use.

@@ -23,10 +23,10 @@ struct BatchGames {
     // Whatever the pointers in `batch` point to is kept alive here.
     std::vector<nb::object> buffers;
 
-    BatchGames(int games, int players, const Rules& rules_, int dealer, bool match, int reward, int history,
+    BatchGames(int games, int num_players, const Rules& rules_, int dealer, bool match, int reward, int history,
                int64_t max_decisions, bool deal_again, int threads)
         : rules(rules_), pool(check_threads(threads)), kernel(choose_kernel()) {
-        check_table(rules, players, dealer);
+        check_table(rules, num_players, dealer);
         require(games >= 1, "num_games must be at least 1, got " + std::to_string(games));
         require(history >= 0 && history <= 1024, "history must be from 0 to 1024, got " + std::to_string(history));
         require(max_decisions >= 0 && max_decisions <= UINT32_MAX, "max_decisions is out of range");
@@ -41,7 +41,7 @@ struct BatchGames {
         batch.learners = learners.data();
         batch.events = events.data();
         batch.rules = &rules;
-        batch.players = players;
+        batch.num_players = num_players;
         batch.dealer = dealer;
         batch.match = match;
         batch.reward = uint8_t(reward);
@@ -54,7 +54,7 @@ struct BatchGames {
         for (size_t i = 0; i < states.size() * kMaxPlayers; ++i)
             require(seats[i] < kBots || seats[i] == uno_flex_kernel::kExternal, "unknown bot");
         for (size_t i = 0; i < states.size(); ++i)
-            require(learning[i] < batch.players || learning[i] == kEveryone, "unknown seat");
+            require(learning[i] < batch.num_players || learning[i] == kEveryone, "unknown seat");
     }
     void note_events() {
         batch.eventful = batch.max_decisions != 0;
@@ -121,8 +121,8 @@ int64_t playout(const std::vector<const State*>& states, const std::vector<int>&
     }
     std::vector<State> copies;
     for (const State* s : states) {
-        require(size_t(s->players) == bots.size(),
-                "a bot for each seat: " + std::to_string(s->players) + ", got " + std::to_string(bots.size()));
+        require(size_t(s->num_players) == bots.size(),
+                "a bot for each seat: " + std::to_string(s->num_players) + ", got " + std::to_string(bots.size()));
         copies.push_back(*s);
     }
     std::vector<int64_t> decisions(copies.size());
@@ -156,12 +156,13 @@ void bot_actions(int bot, Array<const int8_t, nb::shape<-1, kActions>> masks,
 }
 
 /// What came of a soak: (decisions, whether the last round was given up, None or the fault).
-nb::tuple soak_rounds(const Rules& rules, int players, bool match, uint64_t seed, int64_t decisions, int64_t spoil_at) {
-    check_table(rules, players, 0);
+nb::tuple soak_rounds(const Rules& rules, int num_players, bool match, uint64_t seed, int64_t decisions,
+                      int64_t spoil_at) {
+    check_table(rules, num_players, 0);
     require(decisions >= 1, "decisions must be at least 1, got " + std::to_string(decisions));
     std::vector<uint8_t> actions(1 << 16);
-    uno_flex_kernel::Soak job{&rules,    players,  match,          seed,
-                              decisions, spoil_at, actions.data(), int64_t(actions.size())};
+    uno_flex_kernel::Soak job{&rules,    num_players, match,          seed,
+                              decisions, spoil_at,    actions.data(), int64_t(actions.size())};
     const Kernel& kernel = choose_kernel();
     {
         nb::gil_scoped_release release;
@@ -178,29 +179,29 @@ nb::tuple soak_rounds(const Rules& rules, int players, bool match, uint64_t seed
 
 void bind_batches(nb::module_& m) {
     nb::class_<BatchGames>(m, "Batch", "Many games stepped together; uno_flex_env.VecEnv is its face.")
-        .def(nb::init<int, int, const Rules&, int, bool, int, int, int64_t, bool, int>(), "games"_a, "players"_a,
+        .def(nb::init<int, int, const Rules&, int, bool, int, int, int64_t, bool, int>(), "games"_a, "num_players"_a,
              "rules"_a, "dealer"_a, "match"_a, "reward"_a, "history"_a, "max_decisions"_a, "deal_again"_a, "threads"_a)
         .def(
             "set_buffers",
             [](BatchGames& b, nb::ndarray<> actions, nb::ndarray<> observations, nb::ndarray<> masks,
                nb::ndarray<> histories, nb::ndarray<> rewards, nb::ndarray<> terminated, nb::ndarray<> truncated,
-               nb::ndarray<> movers, nb::ndarray<> finals, int final_rows) {
+               nb::ndarray<> current_players, nb::ndarray<> finals, int final_rows) {
                 const size_t n = size_t(b.games());
                 b.buffers.clear();
                 b.batch.actions = data_of<int32_t>(b, actions, n, "actions");
                 b.batch.observations = data_of<uint8_t>(b, observations, n * kFeatures, "observations");
                 b.batch.masks = data_of<int8_t>(b, masks, n * kActions, "action_masks");
                 b.batch.histories = data_of<int16_t>(b, histories, n * b.batch.history * 3, "histories");
-                b.batch.rewards = data_of<float>(b, rewards, n * b.batch.players, "rewards");
+                b.batch.rewards = data_of<float>(b, rewards, n * b.batch.num_players, "rewards");
                 b.batch.terminated = data_of<uint8_t>(b, terminated, n, "terminated");
                 b.batch.truncated = data_of<uint8_t>(b, truncated, n, "truncated");
-                b.batch.movers = data_of<int8_t>(b, movers, n, "players");
+                b.batch.current_players = data_of<int8_t>(b, current_players, n, "current_player");
                 b.batch.final_observations =
                     data_of<uint8_t>(b, finals, n * size_t(final_rows) * kFeatures, "final_observations");
                 b.batch.final_rows = final_rows;
             },
             "actions"_a, "observations"_a, "masks"_a, "histories"_a, "rewards"_a, "terminated"_a, "truncated"_a,
-            "movers"_a, "finals"_a, "final_rows"_a)
+            "current_players"_a, "finals"_a, "final_rows"_a)
         .def(
             "set_seats",
             [](BatchGames& b, Array<const uint8_t, nb::shape<-1, kMaxPlayers>> controllers,
@@ -315,13 +316,14 @@ void bind_batches(nb::module_& m) {
                 auto learners = read(b.learners);
                 auto events = read(b.events);
                 for (int g = 0; g < b.games(); ++g) {
-                    const bool fits = !check(states[g]) && states[g].players == b.batch.players;
+                    const bool fits = !check(states[g]) && states[g].num_players == b.batch.num_players;
                     require(fits && (is_over(states[g]) ? slots[g].lying : 1),
                             "game " + std::to_string(g) + " is no valid state");
                 }
                 b.check_seats(controllers.data(), learners.data());
                 for (const auto& e : events)
-                    require(e.action == kNoEvent || (e.action < kActions && e.seat < b.batch.players), "unknown event");
+                    require(e.action == kNoEvent || (e.action < kActions && e.seat < b.batch.num_players),
+                            "unknown event");
                 std::memcpy(static_cast<void*>(b.states.data()), states.data(), size(states));
                 std::memcpy(b.slots.data(), slots.data(), size(slots));
                 std::memcpy(b.controllers.data(), controllers.data(), size(controllers));
@@ -335,7 +337,7 @@ void bind_batches(nb::module_& m) {
     m.def("act", &bot_actions, "bot"_a, "masks"_a, "noise"_a, "actions"_a);
     m.def("playout", &playout, "states"_a, "bots"_a, "seed"_a, "repeats"_a, "threads"_a, "winners"_a, "points"_a);
     m.def(
-        "soak", &soak_rounds, "rules"_a, "players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,
+        "soak", &soak_rounds, "rules"_a, "num_players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,
         "Play random rounds, or matches, and check everything after every action. Returns the number of decisions,\n"
         "whether the last round did not end within 65,536 actions, and None or, of the fault found, what is wrong, dealer,\n"
         "seed of the deal and actions of the round.");

@@ -46,19 +46,19 @@ void share(size_t rows, int threads, Job&& job) {
 Positions from_states(const std::vector<const State*>& states) {
     Positions p;
     for (const State* s : states) {
-        require(s->players == states[0]->players, "all positions must have one number of players, got " +
-                                                      std::to_string(states[0]->players) + " and " +
-                                                      std::to_string(s->players));
+        require(s->num_players == states[0]->num_players, "all positions must have one number of players, got " +
+                                                              std::to_string(states[0]->num_players) + " and " +
+                                                              std::to_string(s->num_players));
         p.states.push_back(*s);
     }
     return p;
 }
 
-Positions deal_positions(Row<const uint64_t> seeds, const Rules& rules, int players, int dealer) {
-    check_table(rules, players, dealer);
+Positions deal_positions(Row<const uint64_t> seeds, const Rules& rules, int num_players, int dealer) {
+    check_table(rules, num_players, dealer);
     Positions p;
     p.states.resize(seeds.shape(0));
-    for (size_t i = 0; i < seeds.shape(0); ++i) deal(p.states[i], rules, players, dealer, seeds.data()[i]);
+    for (size_t i = 0; i < seeds.shape(0); ++i) deal(p.states[i], rules, num_players, dealer, seeds.data()[i]);
     return p;
 }
 
@@ -94,7 +94,7 @@ void play_out_all(const Positions& p, const std::vector<int>& bots, Row<const ui
     check_rows(keys, p.states.size(), "keys");
     check_rows(winners, p.states.size(), "winners");
     uint8_t seats[kMaxPlayers] = {};
-    require(p.states.empty() || bots.size() == p.states[0].players, "a bot for each seat");
+    require(p.states.empty() || bots.size() == p.states[0].num_players, "a bot for each seat");
     for (size_t i = 0; i < bots.size() && i < kMaxPlayers; ++i) seats[i] = uint8_t(checked_bot(bots[i]));
     std::vector<int16_t> points(p.states.size());
     std::vector<int64_t> decisions(p.states.size());
@@ -152,7 +152,7 @@ void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> default
 void bind_positions(nb::module_& m) {
     nb::class_<Positions>(m, "Positions", "States side by side; uno_flex_env.positions is its face.")
         .def_static("of", &from_states, "states"_a)
-        .def_static("deal", &deal_positions, "seeds"_a, "rules"_a, "players"_a, "dealer"_a)
+        .def_static("deal", &deal_positions, "seeds"_a, "rules"_a, "num_players"_a, "dealer"_a)
         .def("__len__", [](const Positions& p) { return p.states.size(); })
         .def(
             "take",
@@ -175,15 +175,16 @@ void bind_positions(nb::module_& m) {
             "rows"_a)
         .def(
             "write_turns",
-            [](const Positions& p, Row<int8_t> movers, Row<int8_t> winners) {
-                check_rows(movers, p.states.size(), "movers");
+            [](const Positions& p, Row<int8_t> current_players, Row<int8_t> winners) {
+                check_rows(current_players, p.states.size(), "current_players");
                 check_rows(winners, p.states.size(), "winners");
                 for (size_t i = 0; i < p.states.size(); ++i) {
-                    movers.data()[i] = p.states[i].mover == kNone ? int8_t(-1) : int8_t(p.states[i].mover);
+                    current_players.data()[i] =
+                        p.states[i].current_player == kNone ? int8_t(-1) : int8_t(p.states[i].current_player);
                     winners.data()[i] = p.states[i].winner == kNone ? int8_t(-1) : int8_t(p.states[i].winner);
                 }
             },
-            "movers"_a, "winners"_a)
+            "current_players"_a, "winners"_a)
         .def(
             "observe",
             [](const Positions& p, Row<const int8_t> viewers, Rows<uint8_t, kFeatures> observations,
@@ -194,9 +195,9 @@ void bind_positions(nb::module_& m) {
                 for (size_t i = 0; i < p.states.size(); ++i) {
                     const State& s = p.states[i];
                     const int viewer = viewers.data()[i];
-                    require(viewer >= 0 && viewer < s.players, "row " + std::to_string(i) + ": no such seat");
+                    require(viewer >= 0 && viewer < s.num_players, "row " + std::to_string(i) + ": no such seat");
                     encode(s, viewer, observations.data() + i * kFeatures);
-                    write_mask(viewer == s.mover ? s.legal : ActionSet{},
+                    write_mask(viewer == s.current_player ? s.legal : ActionSet{},
                                reinterpret_cast<uint8_t*>(masks.data()) + i * kActions);
                 }
             },

@@ -34,8 +34,8 @@ Rules make_rules(int switches, int hand_size, int target_score, const std::optio
 }
 
 void check_seat(const State& s, int seat) {
-    require(seat >= 0 && seat < s.players,
-            "the seat must be from 0 to " + std::to_string(s.players - 1) + ", got " + std::to_string(seat));
+    require(seat >= 0 && seat < s.num_players,
+            "the seat must be from 0 to " + std::to_string(s.num_players - 1) + ", got " + std::to_string(seat));
 }
 
 Cards cards_of(const std::vector<int>& faces) {
@@ -54,34 +54,35 @@ std::vector<int> faces_of(const Cards& cards) {
     return {faces, faces + n};
 }
 
-State deal_deck(const Rules& rules, int players, int dealer, const std::vector<int>& deck, uint64_t seed) {
-    check_table(rules, players, dealer);
+State deal_deck(const Rules& rules, int num_players, int dealer, const std::vector<int>& deck, uint64_t seed) {
+    check_table(rules, num_players, dealer);
     require(equal(cards_of(deck), rules.deck), "the deck does not hold the cards that the rules name");
     uint8_t faces[kDeckSize];
     for (size_t i = 0; i < deck.size(); ++i) faces[i] = uint8_t(deck[i]);
     State s;
-    deal_ordered(s, rules, players, dealer, faces, seed);
+    deal_ordered(s, rules, num_players, dealer, faces, seed);
     return s;
 }
 
 /// A position set up by hand: a turn is about to be played. Cards not named lie in the draw pile, shuffled, or, where
 /// the draw pile is given (next card first), under the top.
-State lay_position(const Rules& rules, const std::vector<std::vector<int>>& hands, int top, int color, int mover,
-                   int direction, int green, const std::vector<int>& discards,
+State lay_position(const Rules& rules, const std::vector<std::vector<int>>& hands, int top, int color,
+                   int current_player, int direction, int green, const std::vector<int>& discards,
                    const std::optional<std::vector<int>>& pile, uint64_t seed) {
-    const int players = int(hands.size());
-    if (const char* why = refuse(rules, players)) refuse_value(why);
-    require(mover >= 0 && mover < players, "no such seat to move: " + std::to_string(mover));
+    const int num_players = int(hands.size());
+    if (const char* why = refuse(rules, num_players)) refuse_value(why);
+    require(current_player >= 0 && current_player < num_players,
+            "no such seat to decide: " + std::to_string(current_player));
     require(direction == 1 || direction == -1, "direction must be 1 or -1, got " + std::to_string(direction));
     require(color >= 0 && color < kColors, "no such color: " + std::to_string(color));
     State s;
-    clear_table(s, rules, players, (mover + players - 1) % players);
+    clear_table(s, rules, num_players, (current_player + num_players - 1) % num_players);
     s.rng = seed;
     s.rng = next_random(s.rng);
     std::vector<int> named = discards;
     named.push_back(top);
     s.discard = cards_of(named);
-    for (int p = 0; p < players; ++p) {
+    for (int p = 0; p < num_players; ++p) {
         s.hand[p] = cards_of(hands[p]);
         s.size[p] = uint8_t(hands[p].size());
         named.insert(named.end(), hands[p].begin(), hands[p].end());
@@ -102,7 +103,7 @@ State lay_position(const Rules& rules, const std::vector<std::vector<int>>& hand
     s.discard_size = uint8_t(count(s.discard));
     s.top = uint8_t(top);
     s.color = s.prior_color = uint8_t(color);
-    s.mover = s.turn = uint8_t(mover);
+    s.current_player = s.turn = uint8_t(current_player);
     s.direction = int8_t(direction);
     s.green = uint8_t(green);
     s.legal = legal_actions(s);
@@ -195,7 +196,7 @@ void bind_states(nb::module_& m) {
             },
             "switches"_a = 0, "hand_size"_a = 7, "target_score"_a = 500, "deck"_a = nb::none())
         .def(
-            "refuse", [](const Rules& r, int players) { return refuse(r, players); }, "players"_a,
+            "refuse", [](const Rules& r, int num_players) { return refuse(r, num_players); }, "num_players"_a,
             "Why so many players can't play by these rules, or None.");
 
     nb::class_<Reshuffles>(m, "Reshuffles", "Draw piles renewed in a game: scripted by a record, or noted for one.")
@@ -235,17 +236,18 @@ void bind_states(nb::module_& m) {
     state
         .def_static(
             "deal",
-            [](const Rules& rules, int players, int dealer, uint64_t seed) {
-                check_table(rules, players, dealer);
+            [](const Rules& rules, int num_players, int dealer, uint64_t seed) {
+                check_table(rules, num_players, dealer);
                 State s;
-                deal(s, rules, players, dealer, seed);
+                deal(s, rules, num_players, dealer, seed);
                 return s;
             },
-            "rules"_a, "players"_a, "dealer"_a, "seed"_a)
-        .def_static("deal_deck", &deal_deck, "rules"_a, "players"_a, "dealer"_a, "deck"_a, "seed"_a = 0,
+            "rules"_a, "num_players"_a, "dealer"_a, "seed"_a)
+        .def_static("deal_deck", &deal_deck, "rules"_a, "num_players"_a, "dealer"_a, "deck"_a, "seed"_a = 0,
                     "Deal this deck in its order, first dealt first.")
-        .def_static("position", &lay_position, "rules"_a, "hands"_a, "top"_a, "color"_a, "mover"_a, "direction"_a,
-                    "green"_a, "discards"_a, "pile"_a.none(), "seed"_a, "A table set up by hand, before a turn.")
+        .def_static("position", &lay_position, "rules"_a, "hands"_a, "top"_a, "color"_a, "current_player"_a,
+                    "direction"_a, "green"_a, "discards"_a, "pile"_a.none(), "seed"_a,
+                    "A table set up by hand, before a turn.")
         .def_static("from_bytes", &state_from_bytes, "bytes"_a,
                     "Any bytes are a valid state or refused with ValueError.")
         .def("to_bytes", &bytes_of, "704 bytes: the whole state, generator included.")
@@ -307,7 +309,7 @@ void bind_states(nb::module_& m) {
             [](const State& s, int reward, int winner) {
                 float out[kMaxPlayers];
                 returns(s, Reward(reward), winner < 0 ? kNone : winner, out);
-                return std::vector<float>(out, out + s.players);
+                return std::vector<float>(out, out + s.num_players);
             },
             "reward"_a, "winner"_a)
         .def("begin_match",
@@ -349,7 +351,7 @@ void bind_states(nb::module_& m) {
         .def_prop_ro("discards", [](const State& s) { return faces_of(s.discard); });
 
 #define UNO_FLEX_READ(name) state.def_prop_ro(#name, [](const State& s) { return int(s.name); })
-    UNO_FLEX_READ(players);
+    UNO_FLEX_READ(num_players);
     UNO_FLEX_READ(dealer);
     UNO_FLEX_READ(phase);
     UNO_FLEX_READ(direction);
@@ -365,12 +367,14 @@ void bind_states(nb::module_& m) {
     UNO_FLEX_READ(reshuffles);
     UNO_FLEX_READ(actor);
 #undef UNO_FLEX_READ
-    state.def_prop_ro("mover", [](const State& s) { return s.mover == kNone ? -1 : int(s.mover); })
+    state
+        .def_prop_ro("current_player",
+                     [](const State& s) { return s.current_player == kNone ? -1 : int(s.current_player); })
         .def_prop_ro("winner", [](const State& s) { return s.winner == kNone ? -1 : int(s.winner); })
         .def_prop_ro("drawn", [](const State& s) { return s.drawn == kNone ? -1 : int(s.drawn); })
         .def_prop_ro("is_over", [](const State& s) { return is_over(s); })
-        .def_prop_ro("sizes", [](const State& s) { return std::vector<int>(s.size, s.size + s.players); })
-        .def_prop_ro("scores", [](const State& s) { return std::vector<int>(s.score, s.score + s.players); });
+        .def_prop_ro("sizes", [](const State& s) { return std::vector<int>(s.size, s.size + s.num_players); })
+        .def_prop_ro("scores", [](const State& s) { return std::vector<int>(s.score, s.score + s.num_players); });
     m.def("shuffled_deck", &shuffled_deck, "rules"_a, "seed"_a, "The deck in the order in which this seed deals it.");
     m.def("round_seed", &round_seed, "seed"_a, "round"_a);
 }

@@ -15,7 +15,7 @@ inline bool valid_cards(const Cards& cards) {
     return true;
 }
 
-inline bool seat(const State& s, int p) { return p < s.players; }
+inline bool seat(const State& s, int p) { return p < s.num_players; }
 
 inline const char* table_fields(const State& s) {
     if (s.flags & ~(kOrderedPile | kReshuffled | kMatch | kFlexChallenge)) return "unknown flag";
@@ -30,7 +30,7 @@ inline const char* table_fields(const State& s) {
     for (int p = 0; p < kMaxPlayers; ++p)
         if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
     if (s.rounds && !has(s, kMatch)) return "rounds outside a match";
-    for (int p = 0; p < s.players; ++p)
+    for (int p = 0; p < s.num_players; ++p)
         if (s.score[p] >= s.target_score && !(is_over(s) && s.winner == p)) return "the match is over, but goes on";
     return nullptr;
 }
@@ -50,7 +50,7 @@ inline const char* cards_conserved(const State& s) {
     }
     for (int f = 0; f < kFaces; ++f) {
         total[f] += count(s.discard, f);
-        for (int p = 0; p < s.players; ++p) total[f] += count(s.hand[p], f);
+        for (int p = 0; p < s.num_players; ++p) total[f] += count(s.hand[p], f);
         if (total[f] != count(s.deck, f)) return "the cards are not those of the deck";
     }
     return nullptr;
@@ -58,14 +58,15 @@ inline const char* cards_conserved(const State& s) {
 
 inline const char* phase_fields(const State& s) {
     const bool over = is_over(s);
-    if (over ? s.mover != kNone : !seat(s, s.mover)) return "mover must be a seat, or none at the end";
+    if (over ? s.current_player != kNone : !seat(s, s.current_player))
+        return "current_player must be a seat, or none at the end";
     if (s.actor != kNone && !seat(s, s.actor)) return "actor must be a seat";
-    if (s.empty_draws > s.players || (s.empty_draws == s.players && !over)) return "too many empty draws";
-    if (over != (s.winner != kNone || s.empty_draws == s.players))
+    if (s.empty_draws > s.num_players || (s.empty_draws == s.num_players && !over)) return "too many empty draws";
+    if (over != (s.winner != kNone || s.empty_draws == s.num_players))
         return "a finished round has a winner or no cards left";
     if (s.winner != kNone && (!seat(s, s.winner) || s.size[s.winner])) return "the winner holds cards";
     int expected = 0;
-    for (int p = 0; p < s.players; ++p) {
+    for (int p = 0; p < s.num_players; ++p) {
         const bool empty_allowed = (over && p == s.winner) || (s.phase == Phase::challenge && p == s.actor);
         if (s.size[p] == 0 && !empty_allowed) return "a hand is empty, but the round goes on";
         if (s.winner != kNone) expected += points(s.hand[p]);
@@ -78,14 +79,17 @@ inline const char* phase_fields(const State& s) {
 inline const char* drawn_card(const State& s) {
     if ((s.phase == Phase::drawn) != (s.drawn != kNone)) return "a drawn card belongs to phase drawn";
     if (s.drawn == kNone) return nullptr;
-    if (s.drawn >= kFaces || count(s.hand[s.mover], s.drawn) == 0) return "the drawn card is not in the mover's hand";
+    if (s.drawn >= kFaces || count(s.hand[s.current_player], s.drawn) == 0)
+        return "the drawn card is not in the hand of the current player";
     if (!any(legal_plays(s, only(s.drawn)))) return "the drawn card can't be played";
-    const int copies = count(s.hand[s.mover], s.drawn), wild = s.drawn - kColored;
-    for (int v = 0; v < s.players; ++v) {
-        const int known = is_wild(s.drawn) ? nibble(s.known_wilds[v][s.mover], wild) : count(s.known[v], s.drawn);
+    const int copies = count(s.hand[s.current_player], s.drawn), wild = s.drawn - kColored;
+    for (int v = 0; v < s.num_players; ++v) {
+        const int known =
+            is_wild(s.drawn) ? nibble(s.known_wilds[v][s.current_player], wild) : count(s.known[v], s.drawn);
         if (known >= copies) return "a card just drawn is known";
     }
-    const bool fresh = is_wild(s.drawn) ? nibble(s.old_wilds[s.mover], wild) < copies + nibble(s.unsure[s.mover], wild)
+    const bool fresh = is_wild(s.drawn) ? nibble(s.old_wilds[s.current_player], wild) <
+                                              copies + nibble(s.unsure[s.current_player], wild)
                                         : count(s.fresh, s.drawn) > 0;
     return has(s, kReshuffled) && !fresh ? "a card just drawn is older than the last reshuffle" : nullptr;
 }
@@ -100,26 +104,26 @@ inline const char* decision(const State& s) {
     if (has(s, kFlexChallenge) && s.phase != Phase::challenge) return "a flex challenge outside phase challenge";
     switch (s.phase) {
         case Phase::stack:
-            if (!s.owed || s.turn != s.mover) return "phase stack without a sum owed";
+            if (!s.owed || s.turn != s.current_player) return "phase stack without a sum owed";
             break;
         case Phase::challenge: {
-            if (top != Effect::bluff || s.actor == kNone || s.actor == s.mover) return "nothing to challenge";
+            if (top != Effect::bluff || s.actor == kNone || s.actor == s.current_player) return "nothing to challenge";
             if (s.size[s.actor] == 0 && has(s, kLastCardDrawsNothing)) return "the last card draws nothing";
             const bool flex = has(s, kFlexChallenge);
             if (flex ? !has(s, kFlexDrawFourChallenge) : has(s, kStrictDrawFour))
                 return "the rules know no such challenge";
-            if (!flex && s.mover != seat_after(s, s.actor, 1)) return "only next may challenge";
+            if (!flex && s.current_player != seat_after(s, s.actor, 1)) return "only next may challenge";
             if (s.turn != seat_after(s, s.actor, flex ? 1 : 2)) return "the wrong turn follows the challenge";
             break;
         }
         case Phase::uno:
         case Phase::catch_:
             if (!has(s, kExplicitUno) || s.actor == kNone || s.size[s.actor] != 1) return "nobody has to say UNO";
-            if ((s.phase == Phase::uno) != (s.actor == s.mover)) return "the wrong player decides on UNO";
+            if ((s.phase == Phase::uno) != (s.actor == s.current_player)) return "the wrong player decides on UNO";
             break;
         case Phase::play:
         case Phase::drawn:
-            if (s.turn != s.mover) return "it is another player's turn";
+            if (s.turn != s.current_player) return "it is another player's turn";
             break;
         case Phase::over: break;
     }
@@ -188,7 +192,7 @@ inline const char* ages(const State& s) {
 
 /// Why `s` is no valid state, or nullptr. Any bytes may be asked about.
 inline const char* check(const State& s) {
-    if (const char* why = refuse(Rules{s.switches, s.target_score, s.hand_size, s.deck}, s.players)) return why;
+    if (const char* why = refuse(Rules{s.switches, s.target_score, s.hand_size, s.deck}, s.num_players)) return why;
     if (const char* why = checks::table_fields(s)) return why;
     if (const char* why = checks::cards_conserved(s)) return why;
     if (const char* why = checks::phase_fields(s)) return why;

@@ -117,22 +117,22 @@ inline ActionSet lay_out(const Cards& regular, const Cards& flex, uint64_t wild,
     return {{low | high << 44, high >> 20 | sides << 24, sides >> 40 | wild << 4 | wild_flex << 20, wild_flex >> 44}};
 }
 
-/// Plays of `cards` that are legal for the mover now (rules 4). `cards` is the hand or, of it, the card just drawn.
+/// Plays of `cards` that are legal for the current player now (rules 4). `cards` is the hand or, of it, the card just drawn.
 inline ActionSet legal_plays(const State& s, const Cards& cards) {
     const int symbol = kMatches.shown[s.top];
-    const uint64_t power = uint64_t(0) - (s.green >> s.mover & 1);  // all ones if the Power is green
+    const uint64_t power = uint64_t(0) - (s.green >> s.current_player & 1);  // all ones if the Power is green
     const Cards& regular = kMatches.regular[s.color][symbol];
     const Cards& flex = kMatches.flex[has(s, kFlexActionMatchesColorOnly)][s.color][symbol];
     const int held = wilds_held(cards);
     int held_regular = held;
     if (has(s, kStrictDrawFour) && (held >> kDrawFour & 1)) {
-        Cards others = s.hand[s.mover];
+        Cards others = s.hand[s.current_player];
         remove(others, kColored + kDrawFour);
         if (is_guilty(others, s.color)) held_regular &= ~(1 << kDrawFour);
     }
     return lay_out({{cards.word[0] & regular.word[0], cards.word[1] & regular.word[1]}},
                    {{cards.word[0] & flex.word[0] & power, cards.word[1] & flex.word[1] & power}},
-                   kMatches.wild[held_regular], kMatches.wild_flex[held][s.players] & power);
+                   kMatches.wild[held_regular], kMatches.wild_flex[held][s.num_players] & power);
 }
 
 inline void allow(ActionSet& set, Verb verb) {
@@ -145,7 +145,7 @@ inline ActionSet legal_answers(const State& s) {
     const int symbol = kFace[s.top].symbol;
     Cards same{};
     for (int f = 0; f < kColored; ++f)
-        if (kFace[f].symbol == symbol && count(s.hand[s.mover], f)) add(same, f);
+        if (kFace[f].symbol == symbol && count(s.hand[s.current_player], f)) add(same, f);
     return lay_out(same, Cards{}, 0, 0);
 }
 
@@ -160,7 +160,7 @@ inline ActionSet legal_actions(const State& s) {
     ActionSet set{};
     switch (s.phase) {
         case Phase::play:
-            set = legal_plays(s, s.hand[s.mover]);
+            set = legal_plays(s, s.hand[s.current_player]);
             allow(set, Verb::draw);
             break;
         case Phase::drawn: return legal_once_drawn(s, legal_plays(s, only(s.drawn)));
@@ -197,12 +197,12 @@ inline void flip_powers(State& s, int seats) {
 
 inline void end_round(State& s, int winner) {
     s.phase = Phase::over;
-    s.mover = kNone;
+    s.current_player = kNone;
     s.winner = uint8_t(winner);
     s.owed = 0;
     s.points = 0;
     if (winner != kNone)
-        for (int p = 0; p < s.players; ++p) s.points = uint16_t(s.points + points(s.hand[p]));
+        for (int p = 0; p < s.num_players; ++p) s.points = uint16_t(s.points + points(s.hand[p]));
     if (has(s, kMatch)) {
         s.rounds = uint16_t(s.rounds + (s.rounds != 0xFFFF));
         if (winner != kNone) s.score[winner] = uint16_t(s.score[winner] + s.points);
@@ -210,7 +210,7 @@ inline void end_round(State& s, int winner) {
 }
 
 inline void begin_turn(State& s) {
-    s.mover = s.turn;
+    s.current_player = s.turn;
     s.phase = s.owed ? Phase::stack : Phase::play;
 }
 
@@ -220,7 +220,7 @@ inline void finish_play(State& s) {
         end_round(s, s.actor);
     } else if (s.size[s.actor] == 1 && has(s, kExplicitUno)) {
         s.phase = Phase::uno;
-        s.mover = s.actor;
+        s.current_player = s.actor;
     } else {
         begin_turn(s);
     }
@@ -229,10 +229,10 @@ inline void finish_play(State& s) {
 /// A turn that ends without a play. When every player in a row has wanted a card and found none, the round ends with
 /// no winner (rules 3).
 inline void end_turn(State& s) {
-    if (s.empty_draws == s.players) {
+    if (s.empty_draws == s.num_players) {
         end_round(s, kNone);
     } else {
-        s.turn = uint8_t(seat_after(s, s.mover, 1));
+        s.turn = uint8_t(seat_after(s, s.current_player, 1));
         begin_turn(s);
     }
 }
@@ -260,7 +260,7 @@ inline void change_powers(State& s, int player, const Action& a, Effect effect) 
 }
 
 inline void everyone_else_draws(State& s, int player, int n, Tape* tape) {
-    for (int k = 1; k < s.players; ++k) draw_cards(s, seat_after(s, player, k), n, tape);
+    for (int k = 1; k < s.num_players; ++k) draw_cards(s, seat_after(s, player, k), n, tape);
 }
 
 constexpr int kMaxOwed = 254;  // far more than there are cards
@@ -281,13 +281,13 @@ inline void next_draws(State& s, int player, int n, bool draws, Tape* tape) {
 
 inline void await_challenge(State& s, int challenger, bool flex) {
     s.phase = Phase::challenge;
-    s.mover = uint8_t(challenger);
+    s.current_player = uint8_t(challenger);
     s.flags = uint8_t(flex ? s.flags | kFlexChallenge : s.flags & ~kFlexChallenge);
 }
 
 /// The effect of a play, in the order of rules 6: direction, draws or a Draw Four decision, end of round, UNO, next turn.
 inline void play_card(State& s, const Action& a, Tape* tape) {
-    const int player = s.mover;
+    const int player = s.current_player;
     const Side side = a.side;
     s.actor = uint8_t(player);
     move_to_discard(s, player, a);
@@ -302,7 +302,7 @@ inline void play_card(State& s, const Action& a, Tape* tape) {
         case Effect::skip: s.turn = uint8_t(seat_after(s, player, 2)); break;
         case Effect::reverse: {
             s.direction = int8_t(-s.direction);
-            const bool again = s.players == 2 && !has(s, kTwoPlayerReversePasses);
+            const bool again = s.num_players == 2 && !has(s, kTwoPlayerReversePasses);
             s.turn = uint8_t(again ? player : seat_after(s, player, 1));
             break;
         }
@@ -323,7 +323,7 @@ inline void play_card(State& s, const Action& a, Tape* tape) {
         case Effect::target_draws:
         case Effect::target_bluff: {
             int target = player + a.offset;
-            if (target >= s.players) target -= s.players;
+            if (target >= s.num_players) target -= s.num_players;
             if (!draws) break;
             if (side.effect == Effect::target_bluff && has(s, kFlexDrawFourChallenge))
                 return await_challenge(s, target, true);
@@ -341,7 +341,7 @@ constexpr int kCaught = 2;         // what not saying UNO costs (rules 8)
 
 /// `accept` or `challenge` a Draw Four (rules 7; for its flex side, rules 9).
 inline void answer_draw_four(State& s, bool challenged, Tape* tape) {
-    const int challenger = s.mover;
+    const int challenger = s.current_player;
     const Face& card = kFace[s.top];
     const bool flex = has(s, kFlexChallenge);
     s.flags &= uint8_t(~kFlexChallenge);
@@ -364,7 +364,7 @@ inline void answer_draw_four(State& s, bool challenged, Tape* tape) {
 inline void draw(State& s, Tape* tape) {
     bool none = true;
     do {
-        const int face = draw_card(s, s.mover, tape);
+        const int face = draw_card(s, s.current_player, tape);
         if (face == kNone) break;
         none = false;
         const ActionSet plays = legal_plays(s, only(face));
@@ -382,7 +382,7 @@ inline void draw(State& s, Tape* tape) {
 
 /// Draw the sum owed and lose the turn (rules 9, `stacking`).
 inline void draw_owed(State& s, Tape* tape) {
-    if (draw_cards(s, s.mover, s.owed, tape) == 0) ++s.empty_draws;
+    if (draw_cards(s, s.current_player, s.owed, tape) == 0) ++s.empty_draws;
     s.owed = 0;
     end_turn(s);
 }
@@ -391,7 +391,7 @@ inline void draw_owed(State& s, Tape* tape) {
 inline void ask_to_catch(State& s, int seat) {
     if (seat == s.actor) return begin_turn(s);
     s.phase = Phase::catch_;
-    s.mover = uint8_t(seat);
+    s.current_player = uint8_t(seat);
 }
 
 /// Take one legal action. The result depends on the state and the action alone, or on the tape where one is given.
@@ -417,7 +417,7 @@ inline void apply(State& s, int action, Tape* tape = nullptr) {
             draw_cards(s, s.actor, kCaught, tape);
             begin_turn(s);
             break;
-        case Verb::ignore: ask_to_catch(s, seat_after(s, s.mover, 1)); break;
+        case Verb::ignore: ask_to_catch(s, seat_after(s, s.current_player, 1)); break;
     }
     s.legal = legal_actions(s);
 }
@@ -427,23 +427,23 @@ inline void apply(State& s, int action, Tape* tape = nullptr) {
 /// Deal from the pile as it lies: hands, then the starter.
 inline void deal_from_pile(State& s) {
     for (int round = 0; round < s.hand_size; ++round)
-        for (int k = 1; k <= s.players; ++k) {
-            take_from_pile(s, s.hand[(s.dealer + k) % s.players], 1);
+        for (int k = 1; k <= s.num_players; ++k) {
+            take_from_pile(s, s.hand[(s.dealer + k) % s.num_players], 1);
         }
-    for (int p = 0; p < s.players; ++p) s.size[p] = s.hand_size;
+    for (int p = 0; p < s.num_players; ++p) s.size[p] = s.hand_size;
     do {
         s.top = uint8_t(take_from_pile(s, s.discard, 1));
         ++s.discard_size;
     } while (!is_number(s.top));
     s.color = s.prior_color = kFace[s.top].color;
-    s.mover = s.turn = uint8_t((s.dealer + 1) % s.players);
+    s.current_player = s.turn = uint8_t((s.dealer + 1) % s.num_players);
     s.legal = legal_actions(s);
 }
 
 /// An empty table with these rules: nothing is dealt.
-inline void clear_table(State& s, const Rules& rules, int players, int dealer) {
+inline void clear_table(State& s, const Rules& rules, int num_players, int dealer) {
     std::memset(static_cast<void*>(&s), 0, sizeof s);
-    s.players = uint8_t(players);
+    s.num_players = uint8_t(num_players);
     s.dealer = uint8_t(dealer);
     s.direction = 1;
     s.green = uint8_t(seated(s));
@@ -462,15 +462,16 @@ inline void shuffle_deck(State& s, uint64_t seed) {
 }
 
 /// Begin a round.
-inline void deal(State& s, const Rules& rules, int players, int dealer, uint64_t seed) {
-    clear_table(s, rules, players, dealer);
+inline void deal(State& s, const Rules& rules, int num_players, int dealer, uint64_t seed) {
+    clear_table(s, rules, num_players, dealer);
     shuffle_deck(s, seed);
     deal_from_pile(s);
 }
 
 /// Begin a round with this deck, first dealt first, which holds exactly the cards of rules.deck.
-inline void deal_ordered(State& s, const Rules& rules, int players, int dealer, const uint8_t* deck, uint64_t seed) {
-    clear_table(s, rules, players, dealer);
+inline void deal_ordered(State& s, const Rules& rules, int num_players, int dealer, const uint8_t* deck,
+                         uint64_t seed) {
+    clear_table(s, rules, num_players, dealer);
     s.rng = seed;
     s.flags = kOrderedPile;
     s.pile_size = uint8_t(count(rules.deck));
@@ -485,11 +486,11 @@ enum class Reward : uint8_t { win, points };
 /// What each seat gets for the round just ended; sums to 0. `win`: 1 for the winner, -1/(n-1) for the others.
 /// `points`: each loser pays a hundredth of the points in its hand to the winner. No winner: 0.
 inline void returns(const State& s, Reward kind, int winner, float out[kMaxPlayers]) {
-    for (int p = 0; p < s.players; ++p) {
+    for (int p = 0; p < s.num_players; ++p) {
         if (winner == kNone)
             out[p] = 0.0f;
         else if (kind == Reward::win)
-            out[p] = p == winner ? 1.0f : -1.0f / float(s.players - 1);
+            out[p] = p == winner ? 1.0f : -1.0f / float(s.num_players - 1);
         else
             out[p] = float(p == winner ? int(s.points) : -points(s.hand[p])) / 100.0f;
     }
@@ -509,7 +510,7 @@ inline void next_round(State& s, uint64_t seed) {
     uint16_t score[kMaxPlayers];
     std::memcpy(score, s.score, sizeof score);
     const uint16_t rounds = s.rounds;
-    clear_table(s, rules, s.players, (s.dealer + 1) % s.players);
+    clear_table(s, rules, s.num_players, (s.dealer + 1) % s.num_players);
     std::memcpy(s.score, score, sizeof score);
     s.rounds = rounds;
     s.flags = kMatch;

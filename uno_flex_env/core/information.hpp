@@ -14,22 +14,22 @@ inline State hide(const State& s, int viewer) {
     view.flags = uint8_t((s.flags & ~kOrderedPile) | kView);
     view.rng = 0;
     std::memset(view.pile, 0, sizeof view.pile);
-    if (s.mover != viewer) {
+    if (s.current_player != viewer) {
         view.legal = ActionSet{};
         view.drawn = kNone;
     }
-    for (int p = 0; p < s.players; ++p) {
+    for (int p = 0; p < s.num_players; ++p) {
         if (p != viewer) {
             view.hand[p] = plus(shared_colored(s.hand[p], s.known[viewer]), wild_cards(s.known_wilds[viewer][p]));
             // That p has seen the viewer's hand, the viewer knows; what else p has seen, not.
             view.known[p] = plus(shared_colored(s.known[p], s.hand[viewer]), wild_cards(s.known_wilds[p][viewer]));
-            for (int o = 0; o < s.players; ++o)
+            for (int o = 0; o < s.num_players; ++o)
                 if (o != viewer) view.known_wilds[p][o] = 0;
             view.old_wilds[p] = 0;
         }
     }
-    for (int p = 0; p < s.players; ++p)
-        for (int o = 0; o < s.players; ++o)
+    for (int p = 0; p < s.num_players; ++p)
+        for (int o = 0; o < s.num_players; ++o)
             if (o != p) note_watcher(view, p, o);
     return view;
 }
@@ -49,7 +49,7 @@ struct Hidden {
 inline Hidden without_ages(const State& view, int viewer) {
     Hidden hidden;
     hidden.fresh = minus(minus(view.deck, view.discard), view.hand[viewer]);
-    for (int p = 0; p < view.players; ++p) {
+    for (int p = 0; p < view.num_players; ++p) {
         if (p == viewer) continue;
         hidden.fresh = minus(hidden.fresh, view.hand[p]);
         hidden.fresh_needed[p] = view.size[p] - count(view.hand[p]);
@@ -105,7 +105,7 @@ inline bool log_arrangements(const State& view, int viewer, const Reading& r, co
         fresh_pool += fresh_left[w];
     }
     log_count += log_factorial(old_pool) + log_factorial(fresh_pool);
-    for (int p = 0; p < view.players; ++p) {
+    for (int p = 0; p < view.num_players; ++p) {
         if (p == viewer) continue;
         const int fresh_places = r.places[p] - old_places[p];
         // Whose hand the viewer has seen since the reshuffle has drawn all that is hidden in it after that.
@@ -188,13 +188,13 @@ inline bool with_ages(const State& view, int viewer, int drawer, uint64_t& rng, 
     for (int w = 0; w < kWilds; ++w) {
         // All that is old or fresh of a wild, also what was played unseen, less the viewer's part of it.
         int unsure = 0;
-        for (int p = 0; p < view.players; ++p) unsure += nibble(view.unsure[p], w);
+        for (int p = 0; p < view.num_players; ++p) unsure += nibble(view.unsure[p], w);
         const int all_old = wilds(view.deck, w) - wilds(view.fresh, w) - wilds(view.discard, w) + unsure;
         const int own_old = nibble(view.old_wilds[viewer], w);
         r.old_copies[w] = all_old - own_old;
         r.fresh_copies[w] = wilds(view.fresh, w) - (wilds(own, w) + nibble(view.unsure[viewer], w) - own_old);
     }
-    for (int p = 0; p < view.players; ++p) {
+    for (int p = 0; p < view.num_players; ++p) {
         if (p == viewer) continue;
         const Cards& known = view.hand[p];
         r.places[p] = view.size[p] - count(known);
@@ -212,7 +212,7 @@ inline bool with_ages(const State& view, int viewer, int drawer, uint64_t& rng, 
             }
         }
     }
-    for (int p = 0; p < view.players; ++p) {
+    for (int p = 0; p < view.num_players; ++p) {
         if (p == viewer) continue;
         old = colored_not_in(old, view.hand[p]);
         fresh = colored_not_in(fresh, view.hand[p]);
@@ -227,7 +227,7 @@ inline bool with_ages(const State& view, int viewer, int drawer, uint64_t& rng, 
         r.fresh_copies[d.wild] -= d.copies - d.old;
         hidden.old_wilds[d.player] = uint16_t(hidden.old_wilds[d.player] + (d.old << (4 * d.wild)));
     }
-    for (int p = 0; p < view.players; ++p) {
+    for (int p = 0; p < view.num_players; ++p) {
         if (p == viewer) continue;
         hidden.old_needed[p] = r.old_places[p];
         hidden.fresh_needed[p] = r.places[p] - r.old_places[p];
@@ -257,7 +257,7 @@ inline int fill(State& s, int viewer, const Hidden& hidden, bool ages, int drawe
     shuffle(old, old_count, rng);
     shuffle(fresh, fresh_count, rng);
     int next_old = 0, next_fresh = 0, first = kNone;
-    for (int p = 0; p < s.players; ++p) {
+    for (int p = 0; p < s.num_players; ++p) {
         if (p == viewer) continue;
         Cards from_old{};
         for (int k = 0; k < hidden.old_needed[p]; ++k) add(from_old, old[next_old++]);
@@ -281,8 +281,8 @@ inline State determinize(const State& view, int viewer, uint64_t seed) {
     using namespace detail;
     uint64_t rng = seed;
     rng = next_random(rng);
-    const bool drawn = view.phase == Phase::drawn && view.mover != viewer;
-    const int drawer = drawn ? view.mover : int(kNone);
+    const bool drawn = view.phase == Phase::drawn && view.current_player != viewer;
+    const int drawer = drawn ? view.current_player : int(kNone);
     State s;
     // Another player's drawn card is one that can be played: draw everything until it is.
     do {

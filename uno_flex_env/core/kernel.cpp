@@ -70,9 +70,9 @@ void touch(const Batch& b, int begin, int end, int steps) {
             const int byte = int(line[7] & 1);
             std::memset(b.observations + size_t(g) * kFeatures, byte, kFeatures);
             std::memset(b.masks + size_t(g) * kActions, byte, kActions);
-            std::memset(b.rewards + size_t(g) * b.players, 0, sizeof(float) * b.players);
+            std::memset(b.rewards + size_t(g) * b.num_players, 0, sizeof(float) * b.num_players);
             b.terminated[g] = b.truncated[g] = 0;
-            b.movers[g] = int8_t(byte);
+            b.current_players[g] = int8_t(byte);
         }
 }
 

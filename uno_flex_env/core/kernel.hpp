@@ -32,7 +32,7 @@ struct Batch {
     const uint8_t* learners;     // [game]: the seat whose decisions count and whose view is final; kEveryone: all seats
     Event* events;               // [game][history], the newest last; action 255: no event yet
     const void* rules;
-    int players, dealer;         // dealer of the first round
+    int num_players, dealer;     // dealer of the first round
     bool match, deal_again;      // deal again when a game ends, or leave it lying
     uint8_t reward;
     uint32_t max_decisions;      // 0: no limit
@@ -46,7 +46,7 @@ struct Batch {
     float* rewards;          // [game][players]
     uint8_t* terminated;
     uint8_t* truncated;
-    int8_t* movers;               // who decides; -1: the game is over
+    int8_t* current_players;      // who decides; -1: the game is over
     uint8_t* final_observations;  // [game][final_rows][640], written for games that end
     int final_rows;               // players: of every seat; 1: of the learner; 0: none
 };
@@ -90,7 +90,7 @@ struct Search {
 /// Random play in which everything is checked (soak.hpp).
 struct Soak {
     const void* rules;
-    int players;
+    int num_players;
     bool match;         // rounds add up to matches
     uint64_t seed;
     int64_t decisions;  // go on until so many are taken and the round is over

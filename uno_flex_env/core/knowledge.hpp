@@ -60,7 +60,7 @@ inline void forget_age(State& s, int player, int face) {
     }
 }
 
-/// The mover sees the whole hand of the actor and knows those cards from now on (rules 7).
+/// The current player sees the whole hand of the actor and knows those cards from now on (rules 7).
 inline void reveal(State& s, int viewer, int owner) {
     Cards& known = s.known[viewer];
     const Cards& hand = s.hand[owner];

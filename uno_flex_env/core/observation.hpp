@@ -71,7 +71,7 @@ inline constexpr Part kParts[] = {
     {"owed", layout::kOwed, 1, kOwedFeatures},
     {"draw_pile", layout::kPile, 1, kPileFeatures},
     {"empty_draws", layout::kEmptyDraws, 1, kMaxPlayers - 1},
-    {"players", layout::kPlayers, 1, kMaxPlayers - 1},
+    {"num_players", layout::kPlayers, 1, kMaxPlayers - 1},
     {"rules", layout::kRules, 1, kSwitches},
     {"scores", layout::kScores, kMaxPlayers, kScoreFeatures},
 };
@@ -166,7 +166,7 @@ inline void put_flex_faces(Features& f, const Cards& hand) {
 
 /// Turn per-seat bits so that the viewer's comes first.
 inline uint64_t egocentric(const State& s, int viewer, uint64_t bits) {
-    return (bits >> viewer | bits << (s.players - viewer)) & uint64_t(seated(s));
+    return (bits >> viewer | bits << (s.num_players - viewer)) & uint64_t(seated(s));
 }
 
 inline void put_sizes(Features& f, const State& s, int viewer) {
@@ -174,9 +174,9 @@ inline void put_sizes(Features& f, const State& s, int viewer) {
     std::memcpy(&sizes, s.size, 8);
     // Little-endian: seat p is byte p. Empty seats hold 0, so turning within the seated bytes is a shift each way; the
     // one to the left in two halves, since a shift by all 64 places would be undefined.
-    const int back = 4 * (s.players - viewer);
+    const int back = 4 * (s.num_players - viewer);
     const uint64_t turned = sizes >> (8 * viewer) | sizes << back << back;
-    const uint64_t seats = s.players == kMaxPlayers ? ~uint64_t(0) : (uint64_t(1) << (8 * s.players)) - 1;
+    const uint64_t seats = s.num_players == kMaxPlayers ? ~uint64_t(0) : (uint64_t(1) << (8 * s.num_players)) - 1;
     const uint64_t mine_first = turned & seats;
 #if defined(__AVX512VBMI__) && defined(__AVX512BW__)
     // Each size next to each step: one comparison gives all bits of the thermometers.
@@ -216,9 +216,9 @@ inline uint64_t known_owners(const State& s, int viewer) {
     const uint64_t rows = _pdep_u64(holders(slots), first | first << 2) |
                           _pdep_u64(holders(slots << kSlots), first << 1 | first << 3) |
                           _pdep_u64(_mm_test_epi16_mask(wilds, wilds), first << 4);
-    const int above = kKnownFeatures * (s.players - viewer - 1);
+    const int above = kKnownFeatures * (s.num_players - viewer - 1);
     return (rows >> (kKnownFeatures * (viewer + 1)) | rows << above) &
-           ((uint64_t(1) << (kKnownFeatures * (s.players - 1))) - 1);
+           ((uint64_t(1) << (kKnownFeatures * (s.num_players - 1))) - 1);
 #else
     uint64_t rows = 0;
     uint64_t watched;
@@ -244,8 +244,8 @@ inline void put_known(Features& f, const State& s, int viewer) {
 /// Points in a match, in sixths of the target.
 inline void put_scores(Features& f, const State& s, int viewer) {
     uint64_t scores = 0;
-    for (int k = 0; k < s.players; ++k) {
-        const int seat = viewer + k < s.players ? viewer + k : viewer + k - s.players;
+    for (int k = 0; k < s.num_players; ++k) {
+        const int seat = viewer + k < s.num_players ? viewer + k : viewer + k - s.num_players;
         int sixths = 6 * s.score[seat] / s.target_score;
         if (sixths > kScoreFeatures) sixths = kScoreFeatures;
         scores |= ((uint64_t(1) << sixths) - 1) << (kScoreFeatures * k);
@@ -263,7 +263,7 @@ inline Features observe(const State& s, int viewer) {
     if (s.knowers >> viewer & 1) put_known(f, s, viewer);
     put_sizes(f, s, viewer);
     put<kPower, kMaxPlayers>(f, egocentric(s, viewer, s.green));
-    put<kDrawnColor, kColors + kSlots + kWilds>(f, kFaceFeatures.drawn[s.mover == viewer ? s.drawn : kNone]);
+    put<kDrawnColor, kColors + kSlots + kWilds>(f, kFaceFeatures.drawn[s.current_player == viewer ? s.drawn : kNone]);
     put<kTop, kSymbols + kWilds + 1>(f, kFaceFeatures.top[s.top]);
     put<kColor, kColors>(f, uint64_t(1) << s.color);
     put<kDirection, 2>(f, s.direction > 0 ? 1 : 2);
@@ -275,7 +275,7 @@ inline Features observe(const State& s, int viewer) {
     put<kOwed, kOwedFeatures>(f, s.owed < 16 ? (1u << s.owed / 2) - 1 : 0xFF);
     put<kPile, kPileFeatures>(f, kThermometer.pile[s.pile_size]);
     put<kEmptyDraws, kMaxPlayers - 1>(f, ((uint64_t(1) << s.empty_draws) - 1) & 0x7F);
-    put<kPlayers, kMaxPlayers - 1>(f, uint64_t(1) << (s.players - kMinPlayers));
+    put<kPlayers, kMaxPlayers - 1>(f, uint64_t(1) << (s.num_players - kMinPlayers));
     put<kRules, kSwitches>(f, s.switches);
     if (has(s, kMatch)) put_scores(f, s, viewer);
     return f;
@@ -292,7 +292,7 @@ inline void encode(const State& s, int viewer, uint8_t* row) {
 inline void write_hidden_hands(const State& s, int viewer, uint8_t* row) {
     for (int k = 1; k < kMaxPlayers; ++k, row += kCardFeatures) {
         Features f{};
-        if (k < s.players) put_cards<0>(f, s.hand[(viewer + k) % s.players]);
+        if (k < s.num_players) put_cards<0>(f, s.hand[(viewer + k) % s.num_players]);
         uint8_t bytes[128];
         expand_bits(f.word[0], bytes);
         expand_bits(f.word[1], bytes + 64);

@@ -18,8 +18,8 @@ struct Views {
     std::vector<int8_t> viewers;
 
     void add(const State& s) {
-        states.push_back(hide(s, s.mover));
-        viewers.push_back(int8_t(s.mover));
+        states.push_back(hide(s, s.current_player));
+        viewers.push_back(int8_t(s.current_player));
     }
 };
 

@@ -32,12 +32,12 @@ struct Rules {
 };
 
 /// Why these rules can't be played with so many players, or nullptr.
-inline const char* refuse(const Rules& rules, int players) {
-    if (players < kMinPlayers || players > kMaxPlayers) return "the number of players must be from 2 to 8";
+inline const char* refuse(const Rules& rules, int num_players) {
+    if (num_players < kMinPlayers || num_players > kMaxPlayers) return "the number of players must be from 2 to 8";
     if (rules.switches >> kSwitches) return "unknown switch";
     if (rules.target_score < 1 || rules.target_score > kMaxTargetScore) return "target_score must be from 1 to 60000";
     if (rules.hand_size < 1) return "hand_size must be at least 1";
-    if (players * rules.hand_size > kMaxDealt) return "players x hand_size must be at most 63";
+    if (num_players * rules.hand_size > kMaxDealt) return "players x hand_size must be at most 63";
     int cards = 0, numbers = 0;
     for (const uint64_t word : rules.deck.word)
         if (word & ~(kColoredBits | kWildBits)) return "the deck has cards that do not exist";
@@ -47,7 +47,7 @@ inline const char* refuse(const Rules& rules, int players) {
         cards += n;
         if (is_number(f)) numbers += n;
     }
-    if (cards - numbers + players * rules.hand_size >= cards)
+    if (cards - numbers + num_players * rules.hand_size >= cards)
         return "cards that are no numbers, plus players x hand_size, must be fewer than the cards of the deck";
     return nullptr;
 }

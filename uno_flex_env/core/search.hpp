@@ -169,7 +169,8 @@ struct Position {
 };
 
 inline uint32_t public_key(const State& s, int viewer) {
-    return uint32_t(s.mover) | uint32_t(s.phase) << 8 | uint32_t(s.mover == viewer ? s.drawn : kNone) << 16;
+    return uint32_t(s.current_player) | uint32_t(s.phase) << 8 |
+           uint32_t(s.current_player == viewer ? s.drawn : kNone) << 16;
 }
 
 /// Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, IEEE TCIAIG 2012): each iteration draws a
@@ -187,7 +188,7 @@ public:
             bool fresh = false;
             const int branch = choose(at, s.legal, rng, fresh);
             path_.push_back(branch);
-            movers_.push_back(s.mover);
+            movers_.push_back(s.current_player);
             apply(s, branches_[branch].action);
             if (fresh) break;
             at = follow(branch, public_key(s, viewer_));

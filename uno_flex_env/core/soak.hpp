@@ -26,7 +26,7 @@ inline const char* view_fault(const State& s, int viewer, uint64_t seed) {
     encode(s, viewer, seen);
     encode(drawn, viewer, again);
     if (std::memcmp(seen, again, kFeatures) != 0) return "the player would see something else";
-    const bool decides = s.mover == viewer;
+    const bool decides = s.current_player == viewer;
     return decides && std::memcmp(&s.legal, &drawn.legal, sizeof s.legal) != 0 ? "the player could do something else"
                                                                                : nullptr;
 }
@@ -36,7 +36,7 @@ inline bool is_faulty(const State& s, Soak& job, uint64_t& rng) {
     job.why = check(s);
     if (!job.why && !is_over(s) && !any(s.legal)) job.why = "nobody can do anything, but the round goes on";
     if (!job.why && !is_over(s) && job.taken % kViewEvery == 0) {
-        const int viewer = random_below(rng, s.players);
+        const int viewer = random_below(rng, s.num_players);
         job.why = view_fault(s, viewer, next_random(rng));
         if (job.why) job.viewer = viewer;
     }
@@ -73,7 +73,7 @@ inline void soak(Soak& job) {
         if (job.taken > 0 && has(s, kMatch) && match_winner(s) == kNone) {
             next_round(s, job.deal_seed);
         } else {
-            deal(s, rules, job.players, random_below(rng, job.players), job.deal_seed);
+            deal(s, rules, job.num_players, random_below(rng, job.num_players), job.deal_seed);
             if (job.match) s.flags |= kMatch;
         }
         job.dealer = s.dealer;

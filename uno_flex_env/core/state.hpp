@@ -25,9 +25,9 @@ struct alignas(64) State {
     uint64_t rng;               // shuffles the draw pile and nothing else
     uint8_t size[kMaxPlayers];  // cards in each hand
     Phase phase;
-    uint8_t mover;              // who decides; kNone when over
+    uint8_t current_player;     // who decides; kNone when over
     int8_t direction;
-    uint8_t players;
+    uint8_t num_players;
     uint8_t top;          // face
     uint8_t color;        // active color
     uint8_t green;        // Powers, bit per seat
@@ -88,28 +88,28 @@ struct FieldInfo {
 
 #define UNO_FLEX_FIELD(name, item, columns) {#name, offsetof(State, name), sizeof(State::name), item, columns}
 inline constexpr FieldInfo kStateFields[] = {
-    UNO_FLEX_FIELD(legal, 8, 1),        UNO_FLEX_FIELD(rng, 8, 1),
-    UNO_FLEX_FIELD(size, 1, 1),         UNO_FLEX_FIELD(phase, 1, 1),
-    UNO_FLEX_FIELD(mover, 1, 1),        UNO_FLEX_FIELD(direction, -1, 1),
-    UNO_FLEX_FIELD(players, 1, 1),      UNO_FLEX_FIELD(top, 1, 1),
-    UNO_FLEX_FIELD(color, 1, 1),        UNO_FLEX_FIELD(green, 1, 1),
-    UNO_FLEX_FIELD(drawn, 1, 1),        UNO_FLEX_FIELD(pile_size, 1, 1),
-    UNO_FLEX_FIELD(owed, 1, 1),         UNO_FLEX_FIELD(switches, 2, 1),
-    UNO_FLEX_FIELD(actor, 1, 1),        UNO_FLEX_FIELD(knowers, 1, 1),
-    UNO_FLEX_FIELD(flags, 1, 1),        UNO_FLEX_FIELD(empty_draws, 1, 1),
-    UNO_FLEX_FIELD(hand, 8, 2),         UNO_FLEX_FIELD(discard, 8, 1),
-    UNO_FLEX_FIELD(discard_size, 1, 1), UNO_FLEX_FIELD(dealer, 1, 1),
-    UNO_FLEX_FIELD(turn, 1, 1),         UNO_FLEX_FIELD(prior_color, 1, 1),
-    UNO_FLEX_FIELD(winner, 1, 1),       UNO_FLEX_FIELD(hand_size, 1, 1),
-    UNO_FLEX_FIELD(reserved, 1, 1),     UNO_FLEX_FIELD(points, 2, 1),
-    UNO_FLEX_FIELD(target_score, 2, 1), UNO_FLEX_FIELD(ply, 4, 1),
-    UNO_FLEX_FIELD(score, 2, 1),        UNO_FLEX_FIELD(rounds, 2, 1),
-    UNO_FLEX_FIELD(reshuffles, 2, 1),   UNO_FLEX_FIELD(reserved_line, 4, 1),
-    UNO_FLEX_FIELD(pile, 1, 1),         UNO_FLEX_FIELD(old, 1, 1),
-    UNO_FLEX_FIELD(fresh, 8, 1),        UNO_FLEX_FIELD(deck, 8, 1),
-    UNO_FLEX_FIELD(known, 8, 2),        UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
-    UNO_FLEX_FIELD(old_wilds, 2, 1),    UNO_FLEX_FIELD(unsure, 2, 1),
-    UNO_FLEX_FIELD(watchers, 1, 1),     UNO_FLEX_FIELD(recent, 1, 1),
+    UNO_FLEX_FIELD(legal, 8, 1),          UNO_FLEX_FIELD(rng, 8, 1),
+    UNO_FLEX_FIELD(size, 1, 1),           UNO_FLEX_FIELD(phase, 1, 1),
+    UNO_FLEX_FIELD(current_player, 1, 1), UNO_FLEX_FIELD(direction, -1, 1),
+    UNO_FLEX_FIELD(num_players, 1, 1),    UNO_FLEX_FIELD(top, 1, 1),
+    UNO_FLEX_FIELD(color, 1, 1),          UNO_FLEX_FIELD(green, 1, 1),
+    UNO_FLEX_FIELD(drawn, 1, 1),          UNO_FLEX_FIELD(pile_size, 1, 1),
+    UNO_FLEX_FIELD(owed, 1, 1),           UNO_FLEX_FIELD(switches, 2, 1),
+    UNO_FLEX_FIELD(actor, 1, 1),          UNO_FLEX_FIELD(knowers, 1, 1),
+    UNO_FLEX_FIELD(flags, 1, 1),          UNO_FLEX_FIELD(empty_draws, 1, 1),
+    UNO_FLEX_FIELD(hand, 8, 2),           UNO_FLEX_FIELD(discard, 8, 1),
+    UNO_FLEX_FIELD(discard_size, 1, 1),   UNO_FLEX_FIELD(dealer, 1, 1),
+    UNO_FLEX_FIELD(turn, 1, 1),           UNO_FLEX_FIELD(prior_color, 1, 1),
+    UNO_FLEX_FIELD(winner, 1, 1),         UNO_FLEX_FIELD(hand_size, 1, 1),
+    UNO_FLEX_FIELD(reserved, 1, 1),       UNO_FLEX_FIELD(points, 2, 1),
+    UNO_FLEX_FIELD(target_score, 2, 1),   UNO_FLEX_FIELD(ply, 4, 1),
+    UNO_FLEX_FIELD(score, 2, 1),          UNO_FLEX_FIELD(rounds, 2, 1),
+    UNO_FLEX_FIELD(reshuffles, 2, 1),     UNO_FLEX_FIELD(reserved_line, 4, 1),
+    UNO_FLEX_FIELD(pile, 1, 1),           UNO_FLEX_FIELD(old, 1, 1),
+    UNO_FLEX_FIELD(fresh, 8, 1),          UNO_FLEX_FIELD(deck, 8, 1),
+    UNO_FLEX_FIELD(known, 8, 2),          UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
+    UNO_FLEX_FIELD(old_wilds, 2, 1),      UNO_FLEX_FIELD(unsure, 2, 1),
+    UNO_FLEX_FIELD(watchers, 1, 1),       UNO_FLEX_FIELD(recent, 1, 1),
     UNO_FLEX_FIELD(hazy, 1, 1),
 };
 #undef UNO_FLEX_FIELD
@@ -128,19 +128,19 @@ static_assert(fields_tile_the_state(), "a field of State is missing in kStateFie
 inline bool has(const State& s, Switch rule) { return (s.switches & rule) != 0; }
 inline bool has(const State& s, Flag flag) { return (s.flags & flag) != 0; }
 inline bool is_over(const State& s) { return s.phase == Phase::over; }
-inline int seated(const State& s) { return (1 << s.players) - 1; }
+inline int seated(const State& s) { return (1 << s.num_players) - 1; }
 
 /// The seat `steps` (0 to players) further on in the present direction.
 inline int seat_after(const State& s, int seat, int steps) {
     // Without branches: which way the seats wrap can't be foreseen.
     int to = seat + s.direction * steps;
-    to += s.players & -int(to < 0);
-    return to - (s.players & -int(to >= s.players));
+    to += s.num_players & -int(to < 0);
+    return to - (s.num_players & -int(to >= s.num_players));
 }
 /// How many seats clockwise `seat` sits from `from`.
 inline int offset_of(const State& s, int from, int seat) {
     const int offset = seat - from;
-    return offset + (s.players & -int(offset < 0));
+    return offset + (s.num_players & -int(offset < 0));
 }
 
 UNO_FLEX_END

@@ -7,8 +7,8 @@ seat, or None outside a match), `target_score`, `last` (None, or a pair of a sea
 Pictures need pygame (`pip install uno-flex-env[render]`), which is imported when the first one is drawn.
 """
 
-from .ansi import ansi
-from .picture import picture
-from .window import Window
+from uno_flex_env.render.ansi import ansi
+from uno_flex_env.render.picture import picture
+from uno_flex_env.render.window import Window
 
 __all__ = ["Window", "ansi", "picture"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .words import (
+from uno_flex_env.render.phrases import (
     COLORS,
     NAME_COLUMNS,
     Table,

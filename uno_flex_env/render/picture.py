@@ -6,9 +6,9 @@ import math
 import textwrap
 from typing import NamedTuple
 
-from .canvas import HEIGHT, WIDTH, Canvas, Color, Picture, Point, box, mix
-from .faces import INK, PAPER, RATIO, SHADE, arrow, back, face, flip_icon, on, power
-from .words import (
+from uno_flex_env.render.canvas import HEIGHT, WIDTH, Canvas, Color, Picture, Point, box, mix
+from uno_flex_env.render.card_faces import INK, PAPER, RATIO, SHADE, arrow, back, face, flip_icon, on, power
+from uno_flex_env.render.phrases import (
     COLORS,
     DECISIONS,
     Table,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import Picture, import_pygame
-from .picture import SIZE, picture
-from .words import Table
+from uno_flex_env.render.canvas import Picture, import_pygame
+from uno_flex_env.render.phrases import Table
+from uno_flex_env.render.picture import SIZE, picture
 
 if TYPE_CHECKING:
     import pygame

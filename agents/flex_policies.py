@@ -1,0 +1,190 @@
+"""Policies that differ from another one in nothing but when they flex."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.candidates import FLEX, PLAY, flags, sides
+from agents.policy import Actions, Decisions, Policy, RuleBot, looks_ahead
+from uno_flex_env.actions import text_to_action
+from uno_flex_env.observation import SIZE_STEPS, parts
+from uno_flex_env.rules import MIN_PLAYERS
+
+Mask = npt.NDArray[np.int8]
+Whole = npt.NDArray[np.int64]
+
+FLEX_KINDS = ("number", "skip all", "reverse-skip", "all draw one", "target two", "all draw two", "target four")
+"""What a flex side does (rules 6)."""
+_SYMBOLS = ("1 2 3 4 5 6 7 8", "S", "R", "D", "WT/", "WA/", "W4/")
+
+KIND_FLAGS: npt.NDArray[np.bool_] = np.array([sides(symbols, flex=True) for symbols in _SYMBOLS])
+"""(7, 216), which actions are flexes of each kind."""
+OTHER_PLAYS = PLAY & ~FLEX
+_COLORED_PLAYS = flags(lambda action: action.face is not None and action.face < 88 and not action.flex)
+_DRAW = text_to_action("draw")
+
+How = Literal["never", "first_chance", "when_stuck", "as_learned"]
+
+
+def restricted(mask: Mask, to: npt.NDArray[np.bool_]) -> Mask:
+    """The legal actions that are also among these, (B, 216), or all of them in rows where none is left."""
+    kept = (mask != 0) & to
+    allowed: Mask = np.where(kept.any(axis=1, keepdims=True), kept, mask != 0).astype(np.int8)
+    return allowed
+
+
+class Flexing:
+    """A policy that flexes at other times than it would, and decides everything else as it does.
+
+    A search looks at the rules and not at the mask. Where it answers with what is not allowed here, its prior policy,
+    which knows the mask, answers in its place.
+
+    Args:
+        policy: it must choose among the legal actions of the mask, or have a `prior` that does.
+        how: never; first_chance: whenever a flex is legal; when_stuck: when nothing else can be played, and then
+            always; as_learned: as it would, with luck of its own, which makes it the control of a comparison.
+    """
+
+    def __init__(self, policy: Policy, how: How) -> None:
+        if how not in get_args(How):
+            raise ValueError(f"how must be one of {', '.join(get_args(How))}, got {how!r}")
+        self.policy, self.how, self.history = policy, how, policy.history
+        self.name = f"{policy.name}/{how}"
+        self.looks_ahead = looks_ahead(policy)
+
+    def allowed(self, mask: Mask) -> Mask:
+        """What may be done, (B, 216), of what is legal."""
+        if self.how == "never":
+            return restricted(mask, ~FLEX)
+        if self.how == "first_chance":
+            return restricted(mask, FLEX)
+        if self.how == "when_stuck":
+            can_play = ((mask != 0) & OTHER_PLAYS).any(axis=1, keepdims=True)
+            return np.where(can_play, restricted(mask, ~FLEX), restricted(mask, FLEX))
+        return mask
+
+    def act(self, seen: Decisions) -> Actions:
+        """As `Policy.act`."""
+        noise = seen.noise + np.uint64(1) if self.how == "as_learned" else seen.noise
+        given = replace(seen, action_mask=self.allowed(seen.action_mask), noise=noise)
+        actions = self.policy.act(given)
+        refused = np.flatnonzero(given.action_mask[np.arange(len(seen)), actions] == 0)
+        if refused.size:
+            prior: Policy = getattr(self.policy, "prior")  # noqa: B009 (only searches have one)
+            actions = actions.copy()
+            actions[refused] = prior.act(given[refused])
+        return actions
+
+
+# ---- Rules that a person can use ----
+
+FEATURES = {
+    "players": "players at the table",
+    "hand": "cards in your hand",
+    "flex_cards": "cards in your hand that have a flex side",
+    "others_green": "green Powers of the others",
+    "leader": "cards in the smallest other hand",
+    "next": "cards in the next player's hand",
+    "other_cards": "cards that you can play on their regular side, wilds apart",
+    "flexes": "kinds of flex that you can play",
+    **{name.replace(" ", "_").replace("-", "_"): f"you can flex: {name}" for name in FLEX_KINDS},
+}
+"""What a player sees before the decision, in words. Without a Power of one's own the flexes until all turn green again
+are as many as `others_green`; with one, a flex leaves that many."""
+
+
+def features(seen: Decisions) -> dict[str, Whole]:
+    """`FEATURES` of B decisions, (B,) each. Hands above seven cards are as exact as the observation."""
+    see = parts(seen.observation)
+    steps = np.diff(SIZE_STEPS, prepend=0)
+    sizes = (see["hand_sizes"].astype(np.int64) * steps).sum(axis=2)
+    players = see["num_players"].astype(np.int64) @ (MIN_PLAYERS + np.arange(see["num_players"].shape[1]))
+    seats = np.arange(sizes.shape[1])
+    others = np.where((seats > 0) & (seats < players[:, None]), sizes, 99)
+    following = np.where(see["direction"][:, 1] != 0, players - 1, 1)
+    legal = seen.action_mask != 0
+    kinds = np.stack([(legal & which).any(axis=1) for which in KIND_FLAGS], axis=1).astype(np.int64)
+    wilds = see["hand"][:, 92:].sum(axis=1, dtype=np.int64)  # after the colored cards and the four of Wild All Flip
+    values = [
+        players,
+        sizes[:, 0],
+        see["flex_faces"].sum(axis=(1, 2), dtype=np.int64) + wilds,
+        see["power"][:, 1:].sum(axis=1, dtype=np.int64),
+        others.min(axis=1),
+        sizes[np.arange(len(seen)), following],
+        (legal & _COLORED_PLAYS).sum(axis=1),
+        kinds.sum(axis=1),
+        *kinds.T,
+    ]
+    return dict(zip(FEATURES, values, strict=True))
+
+
+Condition = tuple[str, bool, float]
+"""A feature, whether it must be above (or else at most), and the threshold."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Spend the Power, or hold it, where all conditions hold."""
+
+    conditions: tuple[Condition, ...]
+    spend: bool
+
+    def applies(self, values: dict[str, Whole]) -> npt.NDArray[np.bool_]:
+        """(B,), where all conditions hold."""
+        met = np.ones(len(values["hand"]), np.bool_)
+        for feature, above, threshold in self.conditions:
+            met &= (values[feature] > threshold) == above
+        return met
+
+
+class FlexByRules:
+    """`flex_when_stuck`, except where a flex and another play are both legal: there it goes by rules.
+
+    Args:
+        rules: the first that applies decides; where none does, the Power is held. By default those that the study has
+            found (docs/flex_timing/report.md).
+    """
+
+    history = 0
+
+    def __init__(self, rules: Sequence[Rule] | None = None, name: str = "flex_by_rules") -> None:
+        self.rules, self.name = FOUND if rules is None else tuple(rules), name
+
+    def act(self, seen: Decisions) -> Actions:
+        """As `Policy.act`."""
+        legal = seen.action_mask != 0
+        spend = spend_or_hold(seen) & self._spends(seen)
+        mask = np.where(spend[:, None], legal & FLEX, legal).astype(np.int8)
+        return RuleBot("flex_when_stuck").act(replace(seen, action_mask=mask))
+
+    def _spends(self, seen: Decisions) -> npt.NDArray[np.bool_]:
+        values = features(seen)
+        spend, open_ = np.zeros(len(seen), np.bool_), np.ones(len(seen), np.bool_)
+        for rule in self.rules:
+            met = rule.applies(values) & open_
+            spend[met] = rule.spend
+            open_ &= ~met
+        return spend
+
+
+FOUND = (
+    Rule((("players", True, 3.5), ("other_cards", False, 0.5), ("number", True, 0.5)), True),
+    Rule((("players", True, 3.5), ("other_cards", True, 0.5), ("skip_all", True, 0.5)), True),
+)
+"""When the study's tree spends (docs/flex_timing), on any colored flex: with four players and more, if a number can be
+flexed and only wild cards can be played otherwise, or if Skip All can be flexed. Against a table of `flex_when_stuck`
+that wins 2.5 [2.0, 2.9], 2.1 [1.8, 2.6] and 2.3 [2.0, 2.7] points more than a fair share at 4, 6 and 8 players (20,000
+games each), about as much as `flex_any` does. At 2 and 3 players it never spends."""
+
+
+def spend_or_hold(seen: Decisions) -> npt.NDArray[np.bool_]:
+    """(B,), the decisions at the beginning of a turn in which a flex and another play are both legal."""
+    legal = seen.action_mask != 0
+    both: npt.NDArray[np.bool_] = (legal & FLEX).any(axis=1) & (legal & OTHER_PLAYS).any(axis=1) & legal[:, _DRAW]
+    return both

@@ -1,0 +1,62 @@
+"""A trained network as a policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from agents.checkpoint import load_network
+from agents.network import ActorCritic, masked_softmax, sample
+from agents.policy import Actions, Decisions, uniforms
+
+ROWS = 4096
+"""Computed at once: enough to keep the processor busy, few enough to stay in its cache."""
+
+
+class NetworkPolicy:
+    """Plays the legal actions with the probabilities that a network gives them.
+
+    It computes in float32 on the CPU, whatever the network was trained with, so that measurements are the same
+    everywhere.
+
+    Args:
+        network: used as it is; hand in a copy of one that goes on learning.
+        name: see `Policy.name`.
+        greedy: always take the likeliest action instead.
+        reward: what its critic has learned to expect, see `uno_flex_env.envs.vec_env.VecEnv`.
+    """
+
+    def __init__(self, network: ActorCritic, name: str, *, greedy: bool = False, reward: str = "win") -> None:
+        self.network, self.name, self.greedy, self.reward = network.eval(), name, greedy, reward
+        self.history = network.config.events
+
+    @torch.inference_mode()
+    def probabilities(self, seen: Decisions) -> torch.Tensor:
+        """Of all actions, (B, 216) float32; exactly 0 where illegal."""
+        history = None
+        if self.history:
+            if seen.history is None or seen.history.shape[1] < self.history:
+                raise ValueError(f"{self.name} reads the last {self.history} events: history is missing or too short")
+            history = torch.from_numpy(np.ascontiguousarray(seen.history[:, -self.history :]))
+        with torch.autocast("cpu", enabled=False):  # a learner's precision is its own
+            logits, _ = self.network(torch.from_numpy(seen.observation), history)
+        return masked_softmax(logits, torch.from_numpy(seen.action_mask) != 0)
+
+    def act(self, seen: Decisions) -> Actions:
+        """As `Policy.act`."""
+        actions = np.empty(len(seen), np.int64)
+        for start in range(0, len(seen), ROWS):
+            part = seen[start : start + ROWS]
+            probs = self.probabilities(part)
+            chosen = probs.argmax(dim=1) if self.greedy else sample(probs, torch.from_numpy(uniforms(part.noise)))
+            actions[start : start + ROWS] = chosen.numpy()
+        return actions
+
+
+def load_policy(path: Path, name: str, *, greedy: bool = False) -> NetworkPolicy:
+    """The policy in a file that `agents.checkpoint.save_network` has written."""
+    network, about = load_network(path)
+    reward = about.get("config", {}).get("game", {}).get("reward", "win")
+    return NetworkPolicy(network, name, greedy=greedy, reward=reward)

@@ -1,0 +1,120 @@
+"""Means of what independent deals brought, with intervals, and families of comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri, stdtr
+
+from agents.match.runner import CONFIDENCE, interval
+
+Floats = npt.NDArray[np.float64]
+Key = TypeVar("Key")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its 95 % interval; the deal is the unit."""
+
+    mean: float
+    low: float
+    high: float
+    deals: int
+    p: float = 1.0
+    """Two-sided, of no difference from 0 (or from what `estimate` was told)."""
+    adjusted: float = 1.0
+    """The same after Holm's correction for the family of comparisons."""
+
+    @property
+    def sure(self) -> bool:
+        """Whether a difference stands up after the correction."""
+        return self.adjusted < 0.05
+
+
+def estimate(values: npt.ArrayLike, least: float = -1.0, most: float = 1.0, null: float = 0.0) -> Estimate:
+    """From one value of each deal, between `least` and `most`: the interval of match play, which is Student's t with
+    one deal of each extreme added, and the p-value of the same statistic.
+
+    Raises:
+        ValueError: there is no value.
+    """
+    numbers = np.asarray(values, np.float64)
+    if not numbers.size:
+        raise ValueError("an estimate needs at least one deal, got none")
+    low, high = interval(numbers, least, most)
+    padded = np.append(numbers, (least, most))
+    error = padded.std(ddof=1) / np.sqrt(padded.size)
+    p = 2 * float(stdtr(padded.size - 1, -abs(padded.mean() - null) / error))
+    return Estimate(float(numbers.mean()), low, high, numbers.size, p)
+
+
+def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, null: float = 0.0) -> Estimate:
+    """A share of what was counted in each deal: sum(part) / sum(whole), linearized (Cochran, Sampling Techniques, 6.4).
+    NaN where nothing was counted.
+
+    Args:
+        part: (D,), of each deal.
+        whole: (D,).
+        null: what the p-value is about.
+    """
+    parts, wholes = np.asarray(part, np.float64), np.asarray(whole, np.float64)
+    parts, wholes = parts[wholes > 0], wholes[wholes > 0]
+    if wholes.size < 2:
+        return Estimate(np.nan, np.nan, np.nan, wholes.size)
+    mean = float(parts.sum() / wholes.sum())
+    linear = mean + (parts - mean * wholes) / wholes.mean()
+    error = max(float(linear.std(ddof=1)) / np.sqrt(wholes.size), 1e-12)
+    # scipy's quantile, by the interval of match play on values that no extreme bounds
+    low, high = interval(linear, float(linear.min()), float(linear.max()))
+    p = 2 * float(stdtr(wholes.size - 1, -abs(mean - null) / error))
+    return Estimate(mean, low, high, wholes.size, p)
+
+
+def difference(one: Estimate, other: Estimate) -> Estimate:
+    """Of two estimates from different deals, by the width of their intervals. From the same deals it is wider than need
+    be."""
+    mean = one.mean - other.mean
+    half = float(np.hypot(one.high - one.low, other.high - other.low)) / 2
+    p = 2 * float(ndtr(-abs(mean) * ndtri((1 + CONFIDENCE) / 2) / half))
+    return Estimate(mean, mean - half, mean + half, min(one.deals, other.deals), p)
+
+
+def holm(family: Mapping[Key, Estimate]) -> dict[Key, Estimate]:
+    """The same estimates with p-values adjusted so that the chance of any false claim among them is at most 5 % (Holm,
+    Scand. J. Statist. 6, 1979)."""
+    order = sorted(family, key=lambda key: family[key].p)
+    adjusted, reached = dict[Key, Estimate](), 0.0
+    for place, key in enumerate(order):
+        reached = max(reached, min(1.0, (len(order) - place) * family[key].p))
+        adjusted[key] = replace(family[key], adjusted=reached)
+    return {key: adjusted[key] for key in family}
+
+
+def by_group(groups: npt.NDArray[Any], values: Floats, enough: int = 50, **bounds: float) -> dict[Any, Estimate]:
+    """An estimate for each group that has enough deals, corrected as one family."""
+    family = {}
+    for group in np.unique(groups):
+        inside = values[groups == group]
+        if inside.size >= enough:
+            family[group.item()] = estimate(inside, **bounds)
+    return holm(family)
+
+
+def points(value: Estimate, signed: bool = True) -> str:
+    """For people, in percentage points; a star says that it is different from zero after the correction."""
+    if np.isnan(value.mean):
+        return "-"
+    numbers = [round(100 * number, 1) + 0.0 for number in (value.mean, value.low, value.high)]  # no -0.0
+    sign = "+" if signed else ""
+    star = "*" if signed and value.sure else ""
+    return f"{numbers[0]:{sign}.1f}{star} [{numbers[1]:{sign}.1f}, {numbers[2]:{sign}.1f}]"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Of Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

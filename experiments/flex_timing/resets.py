@@ -1,0 +1,130 @@
+"""Powers over whole deals: how long they stay red, who turns them green again, and whether a policy seeks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from agents.candidates import FLEX, FLEX_CARDS, flags, sides
+from agents.flex_policies import OTHER_PLAYS
+from agents.policy import Policy
+from experiments.flex_timing.simulate import Step, dealt, played
+from uno_flex_env.actions import text_to_action
+from uno_flex_env.cards import FACES
+from uno_flex_env.rules import Rules
+
+_DRAW = text_to_action("draw")
+ICONS = flags(lambda a: a.face is not None and FACES[a.face].flip_icon)
+PLAIN = sides("1 2 3 4 5 6 7 8", flex=False) & ~FLEX_CARDS & ~ICONS
+"""Classic numbers without the flip icon: what an icon is compared with."""
+ALL_FLIP = sides("WF", flex=False)
+
+CAUSES = ("reset", "own icon", "all flip", "end")
+"""What ends a red spell: the reset of rules 5.4, a flip icon of one's own, Wild All Flip, or the end of the round."""
+COUNTS = (
+    "turns",
+    "red_turns",
+    "resets_by_flex",
+    "resets_by_icon",
+    *(f"red_spells_{cause.replace(' ', '_')}" for cause in CAUSES),
+    "red_length",
+    *(f"{what}_{who}" for who in ("last", "not_last") for what in ("chances", "flexes")),
+    *(f"{what}_{power}" for power in ("red", "green") for what in ("icon_taken", "icon_or_plain", "icon_expected")),
+    *(f"{what}_{power}" for power in ("red", "green", "last") for what in ("all_flip_played", "all_flip_chances")),
+    "won_by_last_resetter",
+    "rounds_with_reset",
+)
+"""Columns, counted in each deal."""
+
+
+def resets(policy: Policy, seed: int, deals: range, num_players: int, rules: Rules) -> dict[str, Any]:
+    """Let a policy play deals in all seats; returns the deal and `COUNTS` of each, by name.
+
+    A turn is a decision at its beginning. red_turns: the player's Power is red. red_length: turns of the whole table
+    in the red spells that end before the round does. chances: a flex and another play are legal, and the player is the
+    last green one or not. icon_taken of icon_or_plain: a classic number is played where one with and one without the
+    flip icon could be, icon_expected: how often that would be an icon by chance, with the player's Power red or green.
+    all_flip: Wild All Flip is played where that and another play are legal, with one's own Power red, green beside
+    other green ones, or the last green one.
+    """
+    tables, keys = dealt(seed, deals, num_players, rules)
+    watch = _Watch(len(deals), num_players)
+    for step in played(tables, policy, keys):
+        watch.note(step)
+    watch.finish(tables.winners)
+    return {"deal": np.array(deals), **watch.counts}
+
+
+class _Watch:
+    """Counts by deal, step after step."""
+
+    def __init__(self, deals: int, num_players: int) -> None:
+        kinds = {name: np.float64 if "expected" in name else np.int64 for name in COUNTS}
+        self.counts: dict[str, npt.NDArray[Any]] = {name: np.zeros(deals, kinds[name]) for name in COUNTS}
+        self.since = np.full((deals, num_players), -1)  # turn at which a Power turned red; -1 while it is green
+        self.seats = 1 << np.arange(num_players)
+        self.resetter = np.full(deals, -1)
+
+    def note(self, step: Step) -> None:
+        after = step.before[:]
+        after.apply(step.actions)
+        green, current_player = (
+            step.before.fields["green"].astype(np.int64),
+            step.before.current_player.astype(np.int64),
+        )
+        own = 1 << current_player
+        turn = step.seen.action_mask[:, _DRAW] != 0
+        self._add("turns", step.rows[turn])
+        self._add("red_turns", step.rows[turn & ((green & own) == 0)])
+        self._preferences(step, green, own)
+        self._changes(step, green, after.fields["green"].astype(np.int64), current_player)
+
+    def finish(self, winners: npt.NDArray[np.int8]) -> None:
+        """The round is over for all."""
+        self.counts["red_spells_end"] += (self.since >= 0).sum(axis=1)
+        self.counts["rounds_with_reset"] += self.resetter >= 0
+        self.counts["won_by_last_resetter"] += (self.resetter >= 0) & (self.resetter == winners)
+
+    def _add(self, name: str, rows: npt.NDArray[Any], values: Any = 1) -> None:
+        np.add.at(self.counts[name], rows, values)
+
+    def _changes(self, step: Step, green: Any, after: Any, current_player: Any) -> None:
+        """Who has turned red or green, and why."""
+        rows, own = step.rows, 1 << current_player
+        last = green == own
+        flex, icon = FLEX[step.actions], ICONS[step.actions]
+        by_flex, by_icon = flex & last, icon & last
+        self._add("resets_by_flex", rows[by_flex])
+        self._add("resets_by_icon", rows[by_icon])
+        self.resetter[rows[by_flex | by_icon]] = current_player[by_flex | by_icon]
+        was, now = ((green[:, None] & self.seats) != 0), ((after[:, None] & self.seats) != 0)
+        turns, since = self.counts["turns"][rows, None], self.since[rows]
+        risen = ~was & now
+        causes = {"reset": by_flex | by_icon, "own_icon": icon & ~last, "all_flip": ALL_FLIP[step.actions]}
+        for cause, which in causes.items():
+            self._add(f"red_spells_{cause}", rows, (risen & which[:, None]).sum(axis=1))
+        self._add("red_length", rows, np.where(risen, turns - since, 0).sum(axis=1))
+        self.since[rows] = np.where(was & ~now, turns, np.where(risen, -1, since))
+
+    def _preferences(self, step: Step, green: Any, own: Any) -> None:
+        """What is done where there is a choice."""
+        legal, rows, actions = step.seen.action_mask != 0, step.rows, step.actions
+        red, last = (green & own) == 0, green == own
+        turn = legal[:, _DRAW]
+        chance = turn & (legal & FLEX).any(axis=1) & (legal & OTHER_PLAYS).any(axis=1)
+        for who, which in (("last", last), ("not_last", ~last)):
+            self._add(f"chances_{who}", rows[chance & which])
+            self._add(f"flexes_{who}", rows[chance & which & FLEX[actions]])
+        icons, plain = (legal & ICONS).sum(axis=1), (legal & PLAIN).sum(axis=1)
+        number = turn & (icons > 0) & (plain > 0) & (ICONS | PLAIN)[actions]
+        for power, which in (("red", red), ("green", ~red)):
+            here = number & which
+            self._add(f"icon_taken_{power}", rows[here & ICONS[actions]])
+            self._add(f"icon_or_plain_{power}", rows[here])
+            self._add(f"icon_expected_{power}", rows[here], (icons / np.maximum(icons + plain, 1))[here])
+        flip = turn & (legal & ALL_FLIP).any(axis=1) & (legal & (OTHER_PLAYS | FLEX) & ~ALL_FLIP).any(axis=1)
+        for power, which in (("red", red), ("green", ~red & ~last), ("last", last)):
+            self._add(f"all_flip_chances_{power}", rows[flip & which])
+            self._add(f"all_flip_played_{power}", rows[flip & which & ALL_FLIP[actions]])

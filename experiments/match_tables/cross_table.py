@@ -1,0 +1,102 @@
+"""Cross tables: one of each policy against a table of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import permutations
+
+from tqdm import tqdm
+
+from agents.match.runner import CONFIDENCE, MatchResult, Rate, Stop, duel
+from agents.policy import make_policy
+from uno_flex_env.rules import Rules
+
+CORNER = "one against"
+
+
+@dataclass(frozen=True, eq=False)
+class CrossTable:
+    """What came of every pair at one number of players."""
+
+    policies: tuple[str, ...]
+    num_players: int
+    results: tuple[MatchResult, ...]
+    """Of one against a table of another. At two players each pair once: what the one doesn't win, the other does."""
+
+    def rate(self, one: str, others: str) -> Rate:
+        """How often one policy wins with all other seats taken by another."""
+        for result in self.results:
+            if result.policies == (one, others) or (self.num_players == 2 and set(result.policies) == {one, others}):
+                return result.rate(one)
+        raise ValueError(f"{one} has not met a table of {others}")
+
+    def __str__(self) -> str:
+        """For people: a row for the one, a column for the others."""
+        width = max(map(len, (*self.policies, CORNER)))
+        cell = max(*map(len, self.policies), len("100.0 [100.0, 100.0]"))
+        head = f"{self.num_players} players: wins of one (row) against {self.num_players - 1} of another (column) in %"
+        lines = [f"{head}, {100 * CONFIDENCE:g} % intervals; fair share {100 / self.num_players:.1f} %", ""]
+        lines.append("  ".join([f"{CORNER:{width}}", *(f"{name:>{cell}}" for name in self.policies)]))
+        for one in self.policies:
+            cells = ["-" if one == others else _cell(self.rate(one, others)) for others in self.policies]
+            lines.append("  ".join([f"{one:{width}}", *(f"{text:>{cell}}" for text in cells)]))
+        return "\n".join([*lines, "", self._footer()])
+
+    def _footer(self) -> str:
+        games = sum(result.num_games for result in self.results)
+        decisions = sum(int(result.decisions.sum()) for result in self.results)
+        none, endless = (sum(getattr(r, name) for r in self.results) for name in ("no_winner", "given_up"))
+        ends = f"; {none:,} without a winner, {endless:,} given up as endless" if none or endless else ""
+        return f"{games:,} games, {decisions / games:.1f} decisions each{ends}"
+
+
+def pairings(policies: Sequence[str], num_players: int) -> list[tuple[str, str]]:
+    """Who meets whom: (one, others)."""
+    pairs = permutations(policies, 2)
+    return [(one, others) for one, others in pairs if num_players > 2 or policies.index(one) < policies.index(others)]
+
+
+def cross_table(
+    policies: Sequence[str],
+    num_players: int,
+    *,
+    games: int,
+    seed: int,
+    rules: Rules,
+    workers: int | Executor = 1,
+    stop: Stop | None = None,
+    progress: bool | tqdm = False,
+) -> CrossTable:
+    """Let every policy meet a table of every other, on the same deals. Options as in `play_match`."""
+    names = tuple(make_policy(policy).name for policy in policies)  # an unknown one is refused before anybody plays
+    check_policies(names)
+    results = tuple(
+        duel(
+            one,
+            others,
+            num_players,
+            games=games,
+            seed=seed,
+            rules=rules,
+            workers=workers,
+            stop=stop,
+            progress=progress,
+        )
+        for one, others in pairings(policies, num_players)
+    )
+    return CrossTable(names, num_players, results)
+
+
+def _cell(rate: Rate) -> str:
+    return f"{100 * rate.mean:.1f} [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
+
+
+def check_policies(policies: Sequence[str]) -> None:
+    """ValueError unless these are two or more different ones."""
+    if len(policies) < 2:
+        raise ValueError(f"two policies or more, got {' '.join(policies) or 'none'}")
+    for name in policies:
+        if policies.count(name) > 1:
+            raise ValueError(f"each policy once, got {name} {policies.count(name)} times")

@@ -1,0 +1,264 @@
+"""Training by sb3-contrib's MaskablePPO, to compare with: the same settings, measurements and files as `train`.
+
+One seat of each game learns, and `game.steps` and `game.max_decisions` count its decisions alone; all other seats are
+played by one member of the league, drawn anew for each update. The network is an `ActorCritic` whose parts
+Stable-Baselines3 holds under names of its own, so what a run leaves behind is played like any other.
+Stable-Baselines3's own files are not written: reading them runs code.
+
+Stable-Baselines3 draws from the global generators of Python, numpy and torch, and seeds them.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import Tensor, nn
+
+from agents import checkpoint
+from agents.league import LEARNER, League
+from agents.match.runner import cores
+from agents.network import ActorCritic
+from agents.network_policy import NetworkPolicy
+from agents.policy import AsOpponent, make_policy
+from agents.ppo import choose_device
+from experiments.commands.train import Config, begin, final_table, measure, portable
+from experiments.output import say
+from experiments.training.monitor import Monitor
+from uno_flex_env.envs.sb3 import SB3VecEnv
+from uno_flex_env.envs.vec_env import BOTS
+
+LOGGED = {
+    "policy_loss": "policy_gradient_loss",
+    "value_loss": "value_loss",
+    "kl": "approx_kl",
+    "clip_fraction": "clip_fraction",
+    "explained_variance": "explained_variance",
+    "learning_rate": "learning_rate",
+}
+"""What `Monitor` calls things, and what Stable-Baselines3 does."""
+
+
+def main(config: Config) -> int:
+    """Train to the end, then measure."""
+    check(config)
+    folder = begin(config)
+    threads = config.threads or cores()
+    torch.set_num_threads(threads)
+    run = Run(config, folder, threads)
+    say(f"{folder}: sb3-contrib's MaskablePPO, {run.model.device.type}, {threads} threads, float32")
+    with Monitor(folder, config.decisions, 0) as monitor:
+        try:
+            # Never let it dump its log: what it notes of an update is kept until `Supervision` reads it.
+            run.model.learn(config.decisions, callback=Supervision(run, monitor), log_interval=sys.maxsize)
+        except (FloatingPointError, ValueError):
+            if run.is_finite():
+                raise
+            # Stable-Baselines3 refuses logits that are no numbers with a ValueError that prints them all.
+            say(f"the run has diverged: weights are no numbers; {folder / checkpoint.POLICY} holds the last good ones")
+            return 1
+    say(final_table(config, folder, threads))
+    return 0
+
+
+def check(config: Config) -> None:
+    """ValueError for a setting that MaskablePPO, or one seat among opponents, has nothing for."""
+
+    def need(fine: bool, name: str, wanted: str, got: object) -> None:
+        if not fine:
+            raise ValueError(f'{name} must {wanted} with learner = "sb3", got {got!r}')
+
+    network, league, ppo = config.network, config.league, config.ppo
+    need(len(config.game.players) == 1, "game.players", "be one number", config.game.players)
+    need(network.kind != "history", "network.kind", 'be "mlp" or "residual"', network.kind)
+    need(not network.privileged, "network.privileged", "be false", network.privileged)
+    need(league.fraction == 1.0, "league.fraction", "be 1: opponents have all other seats", league.fraction)
+    need(bool(league.opponents), "league.opponents", "name whom the learner meets first", league.opponents)
+    for name in league.opponents:
+        need(not make_policy(name).history, "league.opponents", "name policies that read no history", name)
+    need(ppo.magnet == 0.0, "ppo.magnet", "be 0", ppo.magnet)
+    need(ppo.precision != "bfloat16", "ppo.precision", 'be "auto" or "float32"', ppo.precision)
+    need(not config.start, "start", "be empty", config.start)
+
+
+class Run:
+    """A learner with its games and its opponents.
+
+    Attributes:
+        model: sb3-contrib's learner.
+        envs: its games.
+        league: whom it meets in them.
+    """
+
+    def __init__(self, config: Config, folder: Path, threads: int) -> None:
+        game = config.game
+        self.config, self.folder = config, folder
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self._network = ActorCritic(config.network)
+        self.league = League(config.league, config.seed)
+        (self.players,) = game.players
+        self.envs = SB3VecEnv(
+            game.games,
+            self.players,
+            game.rules,
+            seat="random",
+            reward=game.reward,
+            max_decisions=game.max_decisions,
+            num_threads=threads,
+        )
+        self.model = _learner(config, self.envs, self._network)
+        self.choose_opponent(0)
+        self.save_policy()
+
+    def choose_opponent(self, update: int) -> None:
+        """Give all other seats to a member of the league, for this update; games in progress go on with it."""
+        table = self.league.seat_everyone(np.array([self.players]))
+        self.member = int(table[table != LEARNER][0])
+        policy = self.league.policies[self.member]
+        # The engine plays rule bots by itself.
+        self.envs.opponents = policy.name if policy.name in BOTS else AsOpponent(policy, self.config.seed + update)
+
+    def report(self, rewards: np.ndarray, ended: np.ndarray) -> None:
+        """Tell the league what a step has brought the learner, (B,), and which games it has ended, (B,)."""
+        table = np.full((len(rewards), self.players), self.member, np.int16)
+        table[:, 0] = LEARNER
+        self.league.report(table, rewards[:, None], ended, np.full(len(rewards), self.players))
+
+    def is_finite(self) -> bool:
+        """Whether all weights are numbers still."""
+        return all(bool(torch.isfinite(weights).all()) for weights in self.model.policy.parameters())
+
+    def policy(self, name: str = "agent", *, greedy: bool = True) -> NetworkPolicy:
+        """A copy of the policy as it is now."""
+        return NetworkPolicy(as_network(self.model.policy, self._network), name, greedy=greedy)
+
+    def save_policy(self) -> None:
+        """The network, for playing."""
+        about = {"decisions": self.model.num_timesteps, "config": portable(self.config)}
+        network = as_network(self.model.policy, self._network)
+        checkpoint.save_network(self.folder / checkpoint.POLICY, network, about)
+
+
+class Supervision(BaseCallback):
+    """Between two updates: what `train` does there, too."""
+
+    def __init__(self, run: Run, monitor: Monitor) -> None:
+        super().__init__()
+        self.run, self.monitor = run, monitor
+        self._updates = 0
+        self._start = self._began = time.perf_counter()
+
+    def _on_step(self) -> bool:
+        self.run.report(self.locals["rewards"], self.locals["dones"])
+        return True
+
+    def _on_rollout_start(self) -> None:
+        if self.num_timesteps:
+            self._after_update()
+        self.run.choose_opponent(self._updates)
+        model, ppo = self.run.model, self.run.config.ppo
+        left = max(0.0, 1.0 - self.num_timesteps / self.run.config.decisions)
+        model.ent_coef = ppo.entropy_end + (ppo.entropy - ppo.entropy_end) * left
+        self._began = time.perf_counter()
+
+    def _on_training_end(self) -> None:
+        self._after_update()
+
+    def _after_update(self) -> None:
+        run, config, decisions = self.run, self.run.config, self.num_timesteps
+        if not run.is_finite():
+            raise FloatingPointError("the weights are no numbers")
+        each = config.game.games * config.game.steps
+        metrics = named(self.logger.name_to_value)
+        metrics["entropy_bonus"] = run.model.ent_coef
+        now = time.perf_counter()
+        metrics["decisions_per_second"] = each / (now - self._began)
+        metrics["minutes"] = minutes = (now - self._start) / 60
+        self._updates += 1
+        self.monitor.update(decisions, self._updates, metrics, run.league.win_rates())
+        before, snapshots, mark = decisions - each, config.league, config.decisions / config.evaluations
+        if snapshots.snapshots and decisions // snapshots.every > before // snapshots.every:
+            run.league.add(run.policy(f"{run.league.taken:05}", greedy=False))
+        if decisions // mark > before // mark or decisions >= config.decisions:
+            run.save_policy()
+            self.monitor.strength(decisions, minutes, measure(config, run.policy()))
+            self.monitor.flush()
+
+
+def named(logged: Mapping[str, float]) -> dict[str, float]:
+    """What Stable-Baselines3 has logged of an update, by the names of `Monitor`."""
+    metrics = {name: float(logged[f"train/{theirs}"]) for name, theirs in LOGGED.items()}
+    return metrics | {"entropy": -float(logged["train/entropy_loss"])}
+
+
+# ---- The network ----
+
+
+class Trunk(BaseFeaturesExtractor):
+    """The trunk of an `ActorCritic`, (B, 640) to (B, width), where Stable-Baselines3 looks for what the heads share."""
+
+    def __init__(self, observation_space: spaces.Box, network: ActorCritic) -> None:
+        super().__init__(observation_space, network.config.width)
+        self.trunk = copy.deepcopy(network.trunk)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        body: Tensor = self.trunk(observations)
+        return body
+
+
+def _learner(config: Config, envs: SB3VecEnv, network: ActorCritic) -> MaskablePPO:
+    """MaskablePPO with these settings, beginning with the weights of this network; it logs to nowhere."""
+    ppo = config.ppo
+    model = MaskablePPO(
+        "MlpPolicy",
+        envs,
+        learning_rate=lambda left: ppo.learning_rate_end + (ppo.learning_rate - ppo.learning_rate_end) * max(left, 0.0),
+        n_steps=config.game.steps,
+        batch_size=ppo.minibatch,
+        n_epochs=ppo.epochs,
+        gamma=ppo.gamma,
+        gae_lambda=ppo.gae_lambda,
+        clip_range=ppo.clip,
+        ent_coef=ppo.entropy,
+        vf_coef=ppo.value,
+        max_grad_norm=ppo.max_gradient,
+        policy_kwargs={
+            "features_extractor_class": Trunk,
+            "features_extractor_kwargs": {"network": network},
+            "net_arch": [],
+            "ortho_init": False,
+        },
+        seed=config.seed,
+        device=choose_device(config.device),
+    )
+    model.set_logger(Logger(None, []))
+    for ours, theirs in _parts(model.policy):
+        theirs.load_state_dict(getattr(network, ours).state_dict())
+    return model
+
+
+def as_network(policy: MaskableActorCriticPolicy, like: ActorCritic) -> ActorCritic:
+    """A copy, on the CPU, of the network that Stable-Baselines3 trains; `like` has the same shape and is left alone."""
+    network = copy.deepcopy(like)
+    for ours, theirs in _parts(policy):
+        getattr(network, ours).load_state_dict(theirs.state_dict())
+    return network
+
+
+def _parts(policy: MaskableActorCriticPolicy) -> list[tuple[str, nn.Module]]:
+    """The parts of an `ActorCritic` by its own names, as they are in a policy of Stable-Baselines3."""
+    trunk = policy.features_extractor
+    assert isinstance(trunk, Trunk)
+    return [("trunk", trunk.trunk), ("policy", policy.action_net), ("value", policy.value_net)]

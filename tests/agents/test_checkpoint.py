@@ -1,0 +1,246 @@
+"""Files of networks and runs: written whole, refused when they are something else, and never code."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+
+from agents import checkpoint
+from agents.atomic import new_folder, write_whole
+from agents.checkpoint import POLICY, find_policy, load, load_network, save, save_network
+from agents.network import ActorCritic, NetworkConfig
+from agents.policy import make_policy
+from tests.support.learning import KINDS, NAMES, make_network, one_thread
+from tests.support.paths import ROOT
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with one_thread():
+        yield
+
+
+# ---- Networks ----
+
+
+@pytest.mark.parametrize("config", KINDS, ids=NAMES)
+def test_a_network_is_loaded_as_it_was_saved(tmp_path, config):
+    """Weights bit for bit, what it is made of, and the notes. Seen red with weights rounded to bfloat16."""
+    network = make_network(config)
+
+    save_network(tmp_path / "x.safetensors", network, {"decisions": 7})
+    again, about = load_network(tmp_path / "x.safetensors")
+
+    assert again.config == config
+    assert about == {"decisions": 7}
+    weights = again.state_dict()
+    assert all(torch.equal(weights[name], value) for name, value in network.state_dict().items())
+
+
+def test_policies_are_found_by_run_and_by_file(tmp_path):
+    """A run's folder, a file in it, and neither. Seen red without the folder."""
+    path = tmp_path / "run" / POLICY
+    path.parent.mkdir()
+    save_network(path, make_network(KINDS[0]), {})
+
+    assert find_policy(str(path)) == find_policy(str(path.parent)) == path
+    assert find_policy(str(tmp_path)) is None
+    assert make_policy(f"{path.parent}:greedy").name == f"{path.parent}:greedy"
+    with pytest.raises(ValueError, match="no such policy"):
+        make_policy(str(tmp_path))
+
+
+# ---- Files that are refused ----
+
+
+class Trap:
+    """Unpickled, it would run code."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.mark),)
+
+
+def test_a_pickle_does_nothing(tmp_path):
+    """Also one that torch has written; the trap is shown to be one. Seen red with `pickle.loads`."""
+    path, mark = tmp_path / "trap.safetensors", tmp_path / "code has run"
+    plain, zipped = pickle.dumps(Trap(mark)), tmp_path / "zipped"
+    torch.save({"weights": Trap(mark)}, zipped)
+
+    for data in (plain, zipped.read_bytes()):
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=r"trap\.safetensors is no checkpoint"):
+            load_network(path)
+        with pytest.raises(ValueError, match=r"trap\.safetensors is no checkpoint"):
+            make_policy(str(path))
+
+    assert not mark.exists()
+    pickle.loads(plain)
+    assert mark.exists()
+
+
+@pytest.mark.parametrize("damage", ["empty", "garbage", "half", "one byte less", "header only"])
+def test_broken_files_are_refused_by_name(tmp_path, damage):
+    """Seen red without the translation of safetensors' errors."""
+    path = tmp_path / "broken.safetensors"
+    save_network(path, make_network(KINDS[0]), {})
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    damaged = {
+        "empty": b"",
+        "garbage": os.urandom(1000),
+        "half": data[: len(data) // 2],
+        "one byte less": data[:-1],
+        "header only": data[: 8 + size],
+    }
+    path.write_bytes(damaged[damage])
+
+    with pytest.raises(ValueError, match=r"broken\.safetensors is no checkpoint"):
+        load_network(path)
+
+
+def test_files_of_another_kind_are_refused(tmp_path):
+    """The message says what is wanted and what was found. Seen red without the check of the format."""
+    run, foreign = tmp_path / "run.safetensors", tmp_path / "foreign.safetensors"
+    save(run, "uno-flex-training/1", {"x": torch.zeros(1)}, {})
+    safetensors.torch.save_file({"x": torch.zeros(1)}, foreign)
+
+    with pytest.raises(ValueError, match="must be of the format 'uno-flex-policy/1', got 'uno-flex-training/1'"):
+        load_network(run)
+    with pytest.raises(ValueError, match="must be of the format 'uno-flex-policy/1', got None"):
+        load_network(foreign)
+
+
+def test_networks_for_another_environment_are_refused(tmp_path, monkeypatch):
+    """Both versions are named. Seen red without the check."""
+    path = tmp_path / "old.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "ENVIRONMENT", {"name": "uno_flex_v9", "features": 640, "actions": 216})
+        save_network(path, make_network(KINDS[0]), {})
+
+    with pytest.raises(ValueError, match=r"was made for the environment .*uno_flex_v9.*, this one is .*uno_flex_v0"):
+        load_network(path)
+
+
+@pytest.mark.parametrize("change", ["width", "kind", "missing", "unknown"])
+def test_weights_that_do_not_fit_are_refused(tmp_path, change):
+    """By the file's name: a file whose description says something else than its weights are.
+
+    Seen red with `strict=False`."""
+    path = tmp_path / "odd.safetensors"
+    network = make_network(NetworkConfig(width=16))
+    about: dict[str, Any] = {"network": {"width": 16}, "about": {}}
+    weights = dict(network.state_dict())
+    if change == "width":
+        about["network"]["width"] = 17
+    if change == "kind":
+        about["network"]["kind"] = "residual"
+    if change == "missing":
+        del weights["value.bias"]
+    if change == "unknown":
+        about["network"]["depth"] = 3
+    save(path, checkpoint.POLICY_FORMAT, weights, about)
+
+    with pytest.raises(ValueError, match=r"odd\.safetensors: weights and network don't fit"):
+        load_network(path)
+
+
+# ---- Writing ----
+
+WRITER = """
+import sys, torch
+from pathlib import Path
+from agents.checkpoint import save
+for number in range(10**9):
+    save(Path(sys.argv[1]), "test", {"x": torch.full((300_000,), float(number))}, {"number": number})
+"""
+
+
+def test_a_kill_in_the_midst_of_saving_leaves_a_whole_file(tmp_path):
+    """kill -9 while one file is written over and over; whoever reads meanwhile finds a whole one each time, too.
+
+    Seen red when `write_whole` opens the file itself."""
+    path = tmp_path / "x.safetensors"
+    environ = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], cwd=ROOT, env=environ)
+    try:
+        while not path.exists():
+            assert writer.poll() is None
+            time.sleep(0.02)
+        numbers = {check_whole(path) for _ in range(50)}
+    finally:
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+
+    assert len(numbers) > 1
+    assert check_whole(path) >= max(numbers)
+
+
+def check_whole(path: Path) -> int:
+    """The number in a file that the writer has written."""
+    tensors, about = load(path, "test")
+    number: int = about["number"]
+    assert (tensors["x"] == number).all()
+    return number
+
+
+def check_replacement(write: Callable[[Path, bytes], object], folder: Path) -> None:
+    """A failure in the midst of writing leaves the old file, and nothing else."""
+    path = folder / "file"
+    write(path, b"old")
+    with pytest.raises(TypeError):
+        write(path, "no bytes")  # type: ignore[arg-type]  # the file is open when this fails
+    assert path.read_bytes() == b"old"
+    assert list(folder.iterdir()) == [path]
+    write(path, b"new")
+    assert path.read_bytes() == b"new"
+
+
+def test_files_are_replaced_whole(tmp_path):
+    check_replacement(write_whole, tmp_path)
+
+
+def test_the_check_of_replacement_can_fail(tmp_path):
+    """By opening the file itself."""
+
+    def naive(path: Path, data: bytes) -> None:
+        with path.open("wb") as file:
+            file.write(data)
+
+    with pytest.raises(AssertionError):
+        check_replacement(naive, tmp_path)
+
+
+def test_no_two_runs_share_a_folder(tmp_path):
+    """What is there stays. Seen red with `exist_ok`."""
+    folders = [new_folder(tmp_path / "runs", "a") for _ in range(3)]
+
+    assert [folder.name for folder in folders] == ["a", "a-2", "a-3"]
+
+
+def test_descriptions_are_plain_json(tmp_path):
+    """Other programs can read them: safetensors, with a JSON text in the header."""
+    path = tmp_path / "x.safetensors"
+    save_network(path, ActorCritic(NetworkConfig(width=4)), {"note": "ü"})
+
+    with safetensors.safe_open(path, framework="pt") as file:
+        about = json.loads(file.metadata()["uno_flex"])
+
+    assert about["network"]["width"] == 4
+    assert about["about"] == {"note": "ü"}
+    assert re.match(r"uno-flex-policy/\d", about["format"])

@@ -1,0 +1,372 @@
+"""Text, pictures and the window: what one seat sees of a table, and nothing of what it may not see."""
+
+import copy
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.paths import GOLDEN, ROOT
+from uno_flex_env.render import Window, ansi, picture
+from uno_flex_env.render.phrases import PHASES, Table, last_sentence, phase_sentence
+
+GAMES = [json.loads(line) for line in (GOLDEN / "full.jsonl").read_text().splitlines()]
+ESCAPE = re.compile("\x1b\\[[0-9;]*m")
+SMALL, MEDIUM = (240, 160), (600, 400)
+PLAYERS = range(2, 9)
+
+
+def table(game: dict[str, Any], ply: int) -> Table:
+    """A golden snapshot with what a renderer wants besides."""
+    n: int = game["players"]
+    snapshots: list[Table] = game["snapshots"]
+    return snapshots[ply] | {
+        "players": n,
+        "dealer": game["dealer"],
+        "scores": None,
+        "target_score": None,
+        "last": (snapshots[ply - 1]["to_move"], game["actions"][ply - 1]) if ply else None,
+        "names": [f"player_{i}" for i in range(n)],
+    }
+
+
+def tables(n: int) -> Iterator[tuple[Table, list[str]]]:
+    """Every position of the golden games of n players, with the cards that were dealt from."""
+    for game in GAMES:
+        if game["players"] == n:
+            for ply in range(len(game["snapshots"])):
+                yield table(game, ply), game["deck"]
+
+
+def one(n: int = 4, phase: str = "play") -> Table:
+    """A golden position in a phase, with all that can be in a table."""
+    found = next(t for t, _ in tables(n) if t["phase"] == phase and t["last"])
+    return found | {"scores": [10 * i for i in range(n)], "target_score": 500}
+
+
+def with_other_hidden_cards(original: Table, seat: int | None, deck: list[str], rng: random.Random) -> Table:
+    """The same table to who sits at `seat`: other cards in the other hands, another drawn card, other legal actions."""
+    unseen = list(deck)
+    for card in [*(original["hands"][seat] if seat is not None else []), original["top"]]:
+        unseen.remove(card)
+    rng.shuffle(unseen)
+    hands = enumerate(original["hands"])
+    other = original | {"hands": [hand if p == seat else sorted(unseen.pop() for _ in hand) for p, hand in hands]}
+    if other["to_move"] not in (seat, None):
+        other["drawn"] = rng.choice(deck) if other["drawn"] else None
+        other["legal"] = rng.sample(["draw", "keep", "r1", "WF:b", "y2/g!"], 3)
+    return other
+
+
+def visible(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text if not unicodedata.combining(c))
+
+
+@pytest.mark.parametrize("n", PLAYERS)
+def test_no_line_of_text_is_over_80_columns(n):
+    names = ["a", "player_1", "Maximiliane von und zu", "日本語のとても長い名前です", "e\u0301" * 30, "x" * 99, "", "7"]
+    for position, _ in tables(n):
+        position |= {"names": names[:n], "scores": [99_999] * n, "target_score": 100_000}
+        for seat in (None, position["to_move"] or 0):
+            assert max(visible(ESCAPE.sub("", line)) for line in ansi(position, seat).split("\n")) <= 80
+
+
+def test_a_hand_of_sixty_cards_is_wrapped_and_drawn():
+    position = one(2) | {"hands": [sorted(GAMES[0]["deck"][:60]), ["r1"]]}
+    text = ansi(position, 0, color=False)
+
+    assert max(map(len, text.split("\n"))) <= 80
+    assert all(re.search(rf"[ (]{re.escape(card)}(\s|$)", text) for card in position["hands"][0])
+    assert picture(position, 0, size=SMALL).any()
+
+
+@pytest.mark.parametrize("n", PLAYERS)
+def test_text_without_color_is_the_colored_text_without_escapes(n):
+    """Who sees no colors loses nothing."""
+    for position, _ in tables(n):
+        seat = position["to_move"]
+        assert ansi(position, seat, color=False) == ESCAPE.sub("", ansi(position, seat))
+
+
+@pytest.mark.parametrize("n", PLAYERS)
+def test_hidden_cards_do_not_change_the_text(n):
+    """Goes red if `ansi` lists the hand of the one to move, or whatever it has drawn, to whoever looks."""
+    rng = random.Random(n)
+    for position, deck in tables(n):
+        for seat in (None, 0, n - 1):
+            other = with_other_hidden_cards(position, seat, deck, rng)
+            assert ansi(position, seat) == ansi(other, seat)
+
+
+@pytest.mark.parametrize("n", PLAYERS)
+@pytest.mark.parametrize("phase", ["play", "drawn", "challenge", "over"])
+def test_hidden_cards_do_not_change_the_picture(n, phase):
+    """Goes red if `picture` shows the hand of the one to move, or gilds what it may play, to whoever looks."""
+    positions = [(t, deck) for t, deck in tables(n) if t["phase"] == phase]
+    position, deck = positions[len(positions) // 2] if positions else next(tables(n))
+    for seat in (None, 0, n - 1):
+        other = with_other_hidden_cards(position, seat, deck, random.Random(n))
+        assert other["hands"] != position["hands"] or n == 2
+        assert np.array_equal(picture(position, seat, size=SMALL), picture(other, seat, size=SMALL))
+
+
+@pytest.mark.parametrize("phase", ["play", "drawn", "stack", "challenge", "uno", "catch"])
+def test_only_who_is_to_move_reads_what_is_legal(phase):
+    position = one(2, phase)
+    current_player = position["to_move"]
+
+    assert "Legal: " in ansi(position, current_player)
+    assert ("Drawn: " in ansi(position, current_player)) == (phase == "drawn")
+    for seat in (None, 1 - current_player):
+        assert "Legal: " not in ansi(position, seat)
+        assert "Drawn: " not in ansi(position, seat)
+
+
+def test_the_looking_seat_reads_its_hand_and_a_spectator_none():
+    position = one(3)
+
+    assert "Hand (" in ansi(position, 1)
+    assert "Hand (" not in ansi(position, None)
+    for card in position["hands"][1]:
+        assert card in ansi(position, 1, color=False).split("Hand (")[1]
+
+
+CHANGES: dict[str, Callable[[Table], Any]] = {
+    "direction": lambda t: -t["direction"],
+    "color": lambda t: "rygb"["rygb".index(t["color"]) - 1],
+    "top": lambda t: "g8/b" if t["top"] != "g8/b" else "g7/b",
+    "power": lambda t: [not t["power"][0], *t["power"][1:]],
+    "draw_pile": lambda t: t["draw_pile"] + 1,
+    "discard_pile": lambda t: t["discard_pile"] + 1,
+    "hands": lambda t: [*t["hands"][:-1], [*t["hands"][-1], "WF"]],
+    "to_move": lambda t: (t["to_move"] + 1) % t["players"],
+    "phase": lambda t: "challenge" if t["phase"] == "play" else "play",
+    "last": lambda t: (t["last"][0], "silent"),
+    "names": lambda t: ["somebody", *t["names"][1:]],
+    "scores": lambda t: [t["scores"][0] + 7, *t["scores"][1:]],
+    "target_score": lambda t: t["target_score"] + 1,
+    "dealer": lambda t: (t["dealer"] + 1) % t["players"],
+}
+
+
+@pytest.mark.parametrize("seat", [None, 0])
+@pytest.mark.parametrize("key", CHANGES)
+def test_whatever_all_may_see_is_shown(key, seat):
+    """A change of it changes the text and the picture."""
+    position = one(5)
+    other = position | {key: CHANGES[key](position)}
+
+    assert ansi(position, seat) != ansi(other, seat)
+    assert not np.array_equal(picture(position, seat, size=MEDIUM), picture(other, seat, size=MEDIUM))
+
+
+@pytest.mark.parametrize("seat", [None, 0])
+def test_the_sum_owed_is_shown(seat):
+    """Rules 9, `stacking`."""
+    position = one(5, "stack")
+    other = position | {"pending_draw": position["pending_draw"] + 2}
+
+    assert ansi(position, seat) != ansi(other, seat)
+    assert not np.array_equal(picture(position, seat, size=MEDIUM), picture(other, seat, size=MEDIUM))
+
+
+def test_the_looking_seat_sees_its_cards_in_the_picture():
+    position = one(2) | {"to_move": 0, "legal": ["draw"], "hands": [["y2/g"], ["b4"]]}
+
+    for card in ("y2", "y2/b", "y3/g", "b2/g", "yS"):
+        other = position | {"hands": [[card], ["b4"]]}
+        assert not np.array_equal(picture(position, 0, size=MEDIUM), picture(other, 0, size=MEDIUM))
+
+
+def test_the_mover_sees_which_cards_and_sides_are_legal_in_the_picture():
+    position = one(2) | {"to_move": 0, "hands": [["y2/g", "g5"], ["b4"]]}
+    choices = [["draw"], ["keep"], ["y2/g"], ["y2/g!"], ["y2/g", "y2/g!"], ["g5"]]
+    drawn = [picture(position | {"legal": legal}, 0, size=MEDIUM).tobytes() for legal in choices]
+
+    assert len(set(drawn)) == len(choices)
+
+
+def test_who_holds_one_card_is_marked_uno():
+    position = one(3) | {"hands": [["r1"], ["r2", "r3"], ["r4"]]}
+    rows = [line for line in ansi(position, 0).split("\n") if "player_" in line][:3]
+
+    assert ["UNO!" in row for row in rows] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("seat", "action", "sentence"),
+    [
+        (0, "y2/g", "p0 plays yellow 2 (y2/g)"),
+        (0, "y2/g!", "p0 plays green 2, the flex side of y2/g"),
+        (1, "rD/!", "p1 plays red Draw Two, the flex side of rD/"),
+        (2, "WF:b", "p2 plays Wild All Flip (WF), calls blue"),
+        (2, "W4/!:g@2", "p2 plays Wild Draw Four, the flex side of W4/, calls green, aims at p1"),
+        (1, "challenge", "p1 challenges the Draw Four"),
+    ],
+)
+def test_the_last_action_is_a_sentence(seat, action, sentence):
+    """Rules 10: `@k` is the opponent k seats clockwise."""
+    assert last_sentence(one(3) | {"names": ["p0", "p1", "p2"], "last": (seat, action)}) == sentence
+
+
+def test_the_end_names_the_winner_and_the_points():
+    """Rules 8."""
+    over = one(2) | {"phase": "over", "to_move": None, "legal": [], "names": ["p0", "p1"]}
+    won = over | {"winner": 1, "points": 42}
+
+    assert phase_sentence(won | {"scores": [0, 42]}) == "p1 wins the round with 42 points"
+    assert phase_sentence(won | {"scores": [0, 501]}) == "p1 wins the round with 42 points, and the match"
+    assert phase_sentence(over | {"winner": None}) == "The round ends with no winner"
+
+
+@pytest.mark.parametrize("n", PLAYERS)
+@pytest.mark.parametrize("phase", PHASES)
+def test_a_picture_is_uint8_of_the_size_asked_for(n, phase):
+    position = next((t for t, _ in tables(n) if t["phase"] == phase), one(n))
+    drawn = picture(position, position["to_move"], size=(240, 200))
+
+    assert drawn.dtype == np.uint8
+    assert drawn.shape == (200, 240, 3)
+    assert drawn.flags.c_contiguous
+    assert len(np.unique(drawn.reshape(-1, 3), axis=0)) > 200
+
+
+def test_a_picture_is_1200_by_800_unless_told():
+    assert picture(one(), 0).shape == (800, 1200, 3)
+
+
+PROGRAM = """
+import hashlib, json, sys
+from uno_flex_env.render import ansi, picture
+assert "pygame" not in sys.modules
+position = json.load(sys.stdin)
+print(hashlib.sha256(ansi(position, 0).encode() + picture(position, 0).tobytes()).hexdigest())
+"""
+
+
+def test_the_same_table_gives_the_same_bytes_in_a_process_without_a_display():
+    """Pygame is imported for the first picture, not before; nothing but the digest is printed."""
+    position = one()
+    display = ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")
+    kept = {key: value for key, value in os.environ.items() if key not in display}
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps(position),
+        env=kept | {"PYTHONHASHSEED": "7"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    here = hashlib.sha256(ansi(position, 0).encode() + picture(position, 0).tobytes()).hexdigest()
+
+    assert ran.stdout == here + "\n"
+
+
+def test_drawing_leaves_the_table_as_it_was():
+    position = one()
+    before = copy.deepcopy(position)
+    ansi(position, 0)
+    picture(position, 0, size=SMALL)
+
+    assert position == before
+
+
+BROKEN = {
+    "players": (9, "players must be 2 to 8, got 9"),
+    "phase": ("bidding", "phase must be one of play drawn challenge uno catch stack over, got 'bidding'"),
+    "to_move": (None, "to_move must be 0 to 3 in phase 'play', got None"),
+    "direction": (0, "direction must be 1 or -1, got 0"),
+    "top": ("y9", "top must be a card, got 'y9'"),
+    "color": ("W", "color must be one of r y g b, got 'W'"),
+    "hands": ([["r1"]], "hands must be 4 lists of cards, got"),
+    "power": ([True] * 3, "power must be 4 of True or False, got"),
+    "draw_pile": (-1, "draw_pile must be a whole number from 0, got -1"),
+    "drawn": ("W4", "drawn must be None or a card, got 'W4'"),
+    "winner": (4, "winner must be None or 0 to 3, got 4"),
+    "legal": (["pass"], "legal must be a list of actions, got ['pass']"),
+    "dealer": ("0", "dealer must be 0 to 3, got '0'"),
+    "scores": ([1, 2], "scores must be None or 4 whole numbers, got [1, 2]"),
+    "last": ((5, "draw"), "last must be None or a pair of a seat, 0 to 3, and an action, got (5, 'draw')"),
+    "names": (["a"], "names must be 4 strings, got ['a']"),
+}
+
+
+@pytest.mark.parametrize("draw", [ansi, picture])
+@pytest.mark.parametrize("key", BROKEN)
+def test_a_wrong_table_is_refused_with_the_value_and_what_is_allowed(draw, key):
+    value, message = BROKEN[key]
+
+    with pytest.raises(ValueError, match=re.escape(message)):
+        draw(one() | {key: value}, 0)
+
+
+@pytest.mark.parametrize("draw", [ansi, picture])
+def test_a_table_without_a_key_is_refused(draw):
+    position = one()
+    del position["names"]
+
+    with pytest.raises(ValueError, match="the table lacks 'names': 4 strings"):
+        draw(position, 0)
+    with pytest.raises(ValueError, match="a table must be a dict, got None"):
+        draw(None, 0)
+
+
+@pytest.mark.parametrize("draw", [ansi, picture])
+@pytest.mark.parametrize("seat", [-1, 4, "0", 1.0, True])
+def test_an_unknown_seat_is_refused(draw, seat):
+    with pytest.raises(ValueError, match=re.escape(f"seat must be None or 0 to 3, got {seat!r}")):
+        draw(one(), seat)
+
+
+@pytest.mark.parametrize("size", [(1200,), (0, 800), (1200, 10_000), "12", 800, (300.0, 200)])
+def test_an_impossible_size_is_refused(size):
+    with pytest.raises(ValueError, match=re.escape(f"each 120 to 4000 pixels, got {size!r}")):
+        picture(one(), 0, size=size)
+
+
+def test_without_pygame_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pygame", None)
+
+    with pytest.raises(ImportError, match=re.escape("pip install uno-flex-env[render]")):
+        picture(one(), 0)
+    with pytest.raises(ImportError, match=re.escape("pip install uno-flex-env[render]")):
+        Window()
+    assert ansi(one(), 0)
+
+
+def test_a_window_shows_tables_and_pictures(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame = pytest.importorskip("pygame")
+    window, drawn = Window(size=SMALL, fps=1000), picture(one(), 0, size=(240, 200))
+
+    for shown, expected in ((one(), picture(one(), None, size=SMALL)), (drawn, drawn)):
+        window.show(shown)
+        pixels = pygame.surfarray.array3d(pygame.display.get_surface())
+        assert np.array_equal(pixels.transpose(1, 0, 2), expected)
+    window.close()
+    window.close()
+
+    assert not pygame.display.get_init()
+
+
+def test_a_window_keeps_to_its_frame_rate(monkeypatch):
+    monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
+    pygame = pytest.importorskip("pygame")
+    window, drawn = Window(fps=20), picture(one(), 0, size=SMALL)
+    window.show(drawn)
+    start = pygame.time.get_ticks()
+    for _ in range(5):
+        window.show(drawn)
+    window.close()
+
+    assert pygame.time.get_ticks() - start >= 200

@@ -1,0 +1,54 @@
+"""The search for a best response; what it finds on a deck that is solved exactly is in test_tiny_deck.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agents.league import LeagueConfig
+from agents.match.runner import duel
+from agents.network import NetworkConfig
+from agents.rollout import GameConfig
+from experiments.commands.best_response import Config, best_response
+from experiments.commands.train import Config as TrainConfig
+
+
+def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_it(tmp_path: Path):
+    """Seen red when the worst learner is taken, and when it is measured on the deals of the selection."""
+    learner = TrainConfig(
+        name="answer",
+        runs=tmp_path,
+        seed=5,
+        decisions=20_000,
+        game=GameConfig(games=64, steps=16),
+        network=NetworkConfig(width=16),
+        evaluations=1,
+        evaluation_games=100,
+        device="cpu",
+        threads=1,
+    )
+
+    found = best_response(Config("never_flex", seeds=2, selection_games=200, games=200, train=learner))
+
+    gains = found.selection
+    assert gains.keys() == {str(tmp_path / "answer-5"), str(tmp_path / "answer-6")}
+    assert gains[str(found.folder)] == max(gains.values()) > min(gains.values())
+    name = f"{found.folder}:greedy"
+    again = {seed: duel(name, "never_flex", games=200, seed=5 + seed).rate(name) for seed in (2**32, 2**33)}
+    assert again[2**32].mean - 0.5 == pytest.approx(gains[str(found.folder)])
+    assert found.rates[2] == again[2**33] != again[2**32]
+    assert json.loads((found.folder / "result.json").read_text())["rates"]["2"]["mean"] == found.rates[2].mean
+    assert "lower bound" in str(found)
+
+
+def test_settings_that_a_best_response_has_no_use_for_are_refused():
+    with pytest.raises(ValueError, match="league"):
+        Config("flex_any", train=TrainConfig(league=LeagueConfig(1.0, ("expert",))))
+    with pytest.raises(ValueError, match="ppo"):
+        Config("flex_any", train=TrainConfig(learner="sb3"))
+    with pytest.raises(ValueError, match="seeds must be a whole number from 1"):
+        Config("flex_any", seeds=0)
+    with pytest.raises(ValueError, match="no such policy: 'nobody'"):
+        best_response(Config("nobody"))

@@ -1,0 +1,278 @@
+"""Settings and commands: what is read, what is refused, and that every command is there."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, get_type_hints
+
+import pytest
+
+from agents.checkpoint import POLICY, save_network
+from agents.network import ActorCritic, NetworkConfig
+from experiments import __main__ as command
+from experiments.commands.train import Config, load_config, plain
+from experiments.commands.train import main as train
+from experiments.config import from_table, read
+from tests.support.learning import one_thread
+from tests.support.paths import ROOT
+from uno_flex_env.rules import Rules
+
+CONFIGS = sorted((ROOT / "configs").glob("*/*.toml"))
+SMOKE = str(ROOT / "configs" / "train" / "smoke.toml")
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with one_thread():
+        yield
+
+
+# ---- Files of settings ----
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
+    """By the command that its folder is named after, once there is the run that some are about; a run is named as its
+    file is. It begins with a line that says what to expect.
+
+    Seen red with a letter changed in a name."""
+    (tmp_path / "runs" / "quick").mkdir(parents=True)
+    save_network(tmp_path / "runs" / "quick" / POLICY, ActorCritic(NetworkConfig(width=4)), {})
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(f"experiments.{path.parent.name}")
+
+    config = read(module.Config, path)
+
+    assert getattr(config, "name", path.stem) == path.stem
+    assert path.read_text().startswith("# ")
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("stepz = 3", "no such setting: 'stepz'; there are name, runs, seed, "),
+        ("[ppo]\nclipp = 3", "no such setting: 'ppo.clipp'; there are ppo.learning_rate, "),
+        ("decisions = 1.5", "decisions must be int, got 1.5"),
+        ("decisions = true", "decisions must be int, got True"),
+        ("decisions = '1'", "decisions must be int, got '1'"),
+        ("decisions = 0", "decisions must be at least 1, got 0"),
+        ("ppo = 3", "ppo must be PPOConfig, got 3"),
+        ("[ppo]\nclip = 'wide'", "ppo.clip must be float, got 'wide'"),
+        ("[ppo]\nclip = 2", "ppo.clip must lie in (0, 1), got 2.0"),
+        ("[game]\nplayers = 3", "game.players must be"),
+        ("[game]\nplayers = [2.5]", "game.players must be int, got 2.5"),
+        ("[game]\nmax_decisions = 'no'", "game.max_decisions must be int or nothing, got 'no'"),
+        ("[game.rules]\nstackin = true", "no such setting: 'game.rules.stackin'; there are game.rules.draw_four, "),
+        ("[network]\nkind = 'tree'", "network.kind must be one of 'mlp', 'residual', 'history', got 'tree'"),
+        ("yardsticks = ['clever']", "no such policy: 'clever'; there are uniform, random, "),
+        ("yardsticks = []", "yardsticks must name at least one policy"),
+        ("name = '../elsewhere'", "name must be that of a folder, got '../elsewhere'"),
+        ("[game]\nmax_decisions = 50\n[network]\nkind = 'history'", "can't estimate games cut by game.max_decisions"),
+        ("seed = -1", "seed must be a whole number from 0"),
+        ("device = 'gpu'", "device must be auto or one that is there, "),
+        ("threads = -1", "threads must be a whole number from 0 to 1024, got -1"),
+        ("checkpoint_seconds = nan", "checkpoint_seconds must be at least 0 and finite, got nan"),
+        ("name = '..'", "name must be that of a folder, got '..'"),
+        ("[ppo]\nlearning_rate = inf", "ppo.learning_rate must be above 0 and finite, got inf"),
+        ("[network]\nhistory = 2000", "network.history must be at most 1024, got 2000"),
+        ("[league]\nsharpness = nan", "league.snapshots and .sharpness must be at least 0 and finite"),
+        ("decisions = ", "Invalid value"),
+    ],
+)
+def test_a_bad_file_of_settings_is_refused(tmp_path, lines, message):
+    """By the file's name and the setting's, with those that there are.
+
+    Seen red without the check of each kind of value."""
+    path = tmp_path / "bad.toml"
+    path.write_text(lines)
+
+    with pytest.raises(ValueError, match=re.escape(f"{path}: ") + f".*{re.escape(message)}"):
+        read(Config, path)
+
+
+@dataclass(frozen=True)
+class Inner:
+    size: float = 1.0
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outer:
+    """One field of every kind."""
+
+    inner: Inner = Inner()
+    where: Path = Path("here")
+    limit: int | None = None
+    mode: Literal["a", "b"] = "a"
+
+
+def test_files_hold_what_differs():
+    """Everything else keeps its default; whole numbers are floats too, lists are tuples, texts are paths.
+
+    Seen red with a default in place of a value, and without each of the conversions."""
+    table = {"inner": {"size": 2, "names": ["x", "y"]}, "where": "there", "limit": 3, "mode": "b"}
+
+    filled = from_table(Outer, table)
+
+    assert from_table(Outer, {}) == Outer()
+    assert filled == Outer(Inner(2.0, ("x", "y")), Path("there"), 3, "b")
+    assert type(filled.inner.size) is float
+    assert from_table(Config, {"game": {"rules": {"stacking": True}}}).game.rules == Rules(stacking=True)
+    assert from_table(Rules, {"deck": {"r1": 1}, "hand_size": 1}) == Rules(deck={"r1": 1}, hand_size=1)
+
+
+def test_settings_survive_the_file_of_a_run(tmp_path, monkeypatch):
+    """What `resume` reads is what `train` was given. Seen red with a setting left out of the file."""
+    monkeypatch.setattr("experiments.commands.train.run", lambda config, folder: 0)
+    table = {
+        "name": "x",
+        "runs": str(tmp_path),
+        "game": {"players": [2, 4], "rules": {"stacking": True}, "max_decisions": 500},
+        "network": {"kind": "residual", "privileged": True},
+        "league": {"fraction": 0.5, "opponents": ["random"]},
+        "ppo": {"magnet": 0.1},
+    }
+    config = from_table(Config, table)
+
+    assert train(config) == 0
+
+    assert load_config(tmp_path / "x") == config
+    assert plain(load_config(tmp_path / "x")) == plain(config)
+
+
+def test_flags_come_before_the_file():
+    """And the file before the defaults, wherever `--config` stands. Seen red with the file read last."""
+    module = importlib.import_module("experiments.commands.train")
+
+    config = command.parse(module, "train", ["--seed", "7", "--config", SMOKE, "--network.width", "8"])
+
+    assert (config.name, config.seed, config.network.width) == ("smoke", 7, 8)
+    assert config.game.games == 128
+
+
+# ---- Commands ----
+
+
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_every_command_explains_itself(name, capsys):
+    """With status 0, an example, and each setting with its meaning. Seen red with a command that can't be imported."""
+    with pytest.raises(SystemExit) as done:
+        command.main([name, "--help"])
+
+    text = " ".join(capsys.readouterr().out.split())
+    module = importlib.import_module(f"experiments.{name}")
+    assert done.value.code == 0
+    assert f"python -m experiments {name}" in text
+    for flag in flags(module.Config):
+        assert flag in text
+
+
+def flags(kind: type) -> list[str]:
+    """Those of the plain fields, and of those in the fields that are dataclasses; switches of the rules for training
+    come from files alone."""
+    found, types = [], get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        inside = types[field.name]
+        dashed = field.name.replace("_", "-")
+        if is_dataclass(inside):
+            found += [f"--{dashed}.{inner.name.replace('_', '-')}" for inner in fields(inside) if inner.name != "rules"]
+        elif inside in (int, float, str):
+            found.append(f"--{dashed}")
+    return found
+
+
+def test_the_commands_are_listed(capsys):
+    """Each with a line: all modules that explain themselves. Seen red with one left out."""
+    modules = (ROOT / "experiments").glob("*.py")
+    assert set(command.COMMANDS) == {path.stem for path in modules if "\nHELP = " in path.read_text()}
+
+    assert command.main(["--help"]) == 0
+
+    text = capsys.readouterr().out
+    for name, what in command.COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(what)}$", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "usage: python -m experiments COMMAND"),
+        (["jump"], "no such command: 'jump'"),
+        (["train", "--config"], "--config needs a file"),
+        (["train", "--config", "nowhere.toml"], "nowhere.toml"),
+        (["resume", "nowhere"], "nowhere is not the folder of a run"),
+    ],
+)
+def test_bad_commands_are_refused(capsys, arguments: list[str], message):
+    """With status 2 and no traceback. Seen red without the translation of errors."""
+    assert command.main(arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flags", [["--stepz", "3"], ["--decisions", "many"], ["--decisions", "0"]])
+def test_bad_flags_are_refused(capsys, flags: list[str]):
+    """With status 2; the message names the setting. Seen red when a ValueError of the settings comes through."""
+    try:
+        status: Any = command.main(["train", *flags])
+    except SystemExit as refused:
+        status = refused.code
+
+    assert status == 2
+    assert flags[0].lstrip("-") in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("ablation say_uno --players 2 --games 40 --workers 1", "say_uno"),
+        (f"best_response --config {ROOT}/configs/best_response/smoke.toml --train.threads 1", "This is a lower bound"),
+        ("bench --repeats 1 --seconds 0.01 --games 64 --threads 1", "MaskablePPO, its defaults"),
+        (f"tournament --config {ROOT}/configs/tournament/smoke.toml --workers 1", "points above flex_any"),
+        (f"evaluate --config {ROOT}/configs/evaluate/smoke.toml --workers 1", "one against"),
+    ],
+    ids=lambda value: value.split()[0],
+)
+def test_every_other_command_runs(arguments: str, said, tmp_path, monkeypatch, capsys):
+    """In seconds, and tells its result; the rest have smoke runs in test_training, test_sb3_training, test_network and
+    test_curves. Seen red with a command that ends before it says anything."""
+    monkeypatch.chdir(tmp_path)
+
+    with one_thread():
+        assert command.main(arguments.split()) == 0
+
+    assert said in capsys.readouterr().out
+
+
+def test_a_run_that_is_interrupted_says_so_by_its_status(monkeypatch):
+    """130, as shells do. Seen red without it."""
+
+    def interrupted(config: Config) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.commands.train.main", interrupted)
+
+    assert command.main(["train", "--config", SMOKE]) == 130
+
+
+@pytest.mark.parametrize(("given", "found"), [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7")])
+def test_threads_are_told_how_long_to_spin_before_torch_is_loaded(given, found):
+    """Later it would do nothing; what the user has set stays. Seen red with torch imported at the top of the module,
+    and without `setdefault`."""
+    code = (
+        "import os, sys, experiments.__main__ as command\n"
+        "assert 'torch' not in sys.modules\n"
+        "command.prepare()\n"
+        "print(os.environ['GOMP_SPINCOUNT'])"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"} | given
+
+    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == found

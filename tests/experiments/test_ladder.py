@@ -1,0 +1,142 @@
+"""The command `ladder`: cells are those of match play, and a ladder that was interrupted goes on."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agents.checkpoint import save_network
+from agents.match.runner import Rate, duel
+from experiments.__main__ import main
+from experiments.commands.ladder import Config, earlier, settings, table
+from experiments.config import read
+from tests.support.learning import KINDS, make_network
+from tests.support.paths import ROOT
+
+SMALL = ["random", "flex_any", "--against", "flex_when_stuck", "--players", "2", "3", "--games", "60", "--workers", "1"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_cells_are_those_of_match_play(tmp_path, capsys):
+    """Seen red with the seed of the ladder left out."""
+    assert main(["ladder", *SMALL, "--seed", "4"]) == 0
+
+    rate = duel("random", "flex_when_stuck", 3, games=60, seed=4).rate("random")
+    assert f"| `random` | {duel('random', 'flex_when_stuck', 2, games=60, seed=4).rate('random')} | {rate} |" in (
+        capsys.readouterr().out
+    )
+    folder = tmp_path / "runs" / "ladder" / "ladder"
+    assert (folder / "ladder.png").read_bytes().startswith(b"\x89PNG")
+    assert str(rate) in (folder / "ladder.md").read_text()
+
+
+def test_what_lies_there_is_not_played_again(tmp_path, capsys):
+    """Only the new policy is played; the cells that a killed ladder has left are kept."""
+    main(["ladder", *SMALL])
+    path = tmp_path / "runs" / "ladder" / "ladder" / "results.json"
+    results = json.loads(path.read_text())
+    results["rates"][0]["rate"]["mean"] = 0.123
+    path.write_text(json.dumps(results))
+    capsys.readouterr()
+
+    main(["ladder", "always_flex", *SMALL])
+
+    out = capsys.readouterr().out
+    assert "| `random` | 12.3 %" in out
+    assert "| `always_flex` | " in out
+    assert len(json.loads(path.read_text())["rates"]) == 6
+
+
+def test_other_settings_are_not_mixed_in(tmp_path, capsys):
+    main(["ladder", *SMALL])
+
+    assert main(["ladder", *SMALL, "--seed", "9"]) == 2
+
+    assert "choose another --name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"settings": {}, "rates": [{"policy": "random"}]}'])
+def test_damaged_results_are_refused(tmp_path, text):
+    (tmp_path / "results.json").write_text(text)
+
+    with pytest.raises(ValueError, match=r"results\.json holds no results of a ladder"):
+        earlier(Config(), tmp_path)
+
+
+def test_results_of_other_weights_are_not_kept(tmp_path):
+    """A network that was trained on under the same name is another policy."""
+    config = Config(policies=("random", "champion:greedy"))
+    rate = {"mean": 0.5, "low": 0.4, "high": 0.6, "fair": 0.5, "deals": 100}
+    row = {"policy": "champion:greedy", "players": 2, "weights": "0" * 64, "rate": rate}
+    (tmp_path / "results.json").write_text(json.dumps({"settings": settings(config), "rates": [row]}))
+
+    with pytest.raises(ValueError, match="the network of champion:greedy has changed"):
+        earlier(config, tmp_path)
+
+
+def test_results_against_other_weights_are_not_kept(tmp_path):
+    """The same for the network in all other seats. Seen red when only its name was kept."""
+    save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=1), {})
+    config = Config(policies=("random", "flex_any"), against=str(tmp_path / "net.safetensors"))
+    (tmp_path / "results.json").write_text(json.dumps({"settings": settings(config), "rates": []}))
+    assert earlier(config, tmp_path) == {}
+
+    save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=2), {})
+
+    with pytest.raises(ValueError, match="choose another --name"):
+        earlier(config, tmp_path)
+
+
+def test_the_opponent_itself_needs_no_games():
+    """Its row is the fair share by definition."""
+    config = Config(policies=("random", "expert"), against="expert", players=(2, 3))
+    rate = Rate(0.1, 0.05, 0.2, 0.5, 100)
+
+    rows = table(config, {("random", 2): rate, ("random", 3): rate}).splitlines()
+
+    assert rows[-1] == "| `expert` | 50 % | 33.3 % |"
+
+
+@pytest.mark.parametrize("name", ["ladder", "budgets"])
+def test_the_readme_shows_the_committed_results(name):
+    """With the committed settings and the present champion: `earlier` refuses those of others.
+
+    Seen red with one figure changed, and with another champion."""
+    config = read(Config, ROOT / "configs" / "ladder" / f"{name}.toml")
+
+    rates = earlier(config, ROOT / "docs" / name)
+
+    assert table(config, rates) in (ROOT / "README.md").read_text()
+
+
+def test_policies_that_look_ahead_play_fewer_games():
+    config = Config(policies=("search:50", "random"), games=1000, search_games=10)
+
+    assert (config.games_of("search:50"), config.games_of("random")) == (10, 1000)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policies": ("random", "random")}, "each policy once"),
+        ({"policies": ("nobody", "random")}, "no such policy: 'nobody'"),
+        ({"against": "nobody"}, "no such policy: 'nobody'"),
+        ({"players": (1,)}, "2 to 8"),
+        ({"players": ()}, "at least one"),
+        ({"players": (2, 2)}, "different numbers"),
+        ({"games": 0}, "games must be a whole number from 1"),
+        ({"name": "../x"}, "name must be that of a folder"),
+    ],
+)
+def test_mistakes_are_refused_at_the_door(options, message):
+    with pytest.raises(ValueError, match=message):
+        Config(**options)
+
+
+def test_a_folder_without_results_is_a_new_ladder(tmp_path):
+    assert earlier(Config(), tmp_path) == {}

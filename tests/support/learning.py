@@ -1,0 +1,193 @@
+"""What the tests of learning share: small networks and games, and a plain replay of what a rollout has collected."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from agents.network import ActorCritic, NetworkConfig
+from agents.rollout import Rollout
+from uno_flex_env import State, VecEnv
+from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
+from uno_flex_env.observation import LAYOUT, NUM_FEATURES
+from uno_flex_env.rules import MAX_PLAYERS
+
+CPU = torch.device("cpu")
+
+KINDS = [
+    NetworkConfig(width=16),
+    NetworkConfig("residual", width=16),
+    NetworkConfig("history", width=16, history=5),
+    NetworkConfig(width=16, privileged=True),
+]
+NAMES = ["mlp", "residual", "history", "privileged"]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """More of them only wait for each other in networks as small as these."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def make_network(config: NetworkConfig, seed: int = 0) -> ActorCritic:
+    """A network of some opinion: values and logits of the order of 1."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = ActorCritic(config)
+        for head in (network.policy, network.value):
+            torch.nn.init.normal_(head.weight)
+    return network
+
+
+Key = tuple[int, int]
+"""Game and seat."""
+
+
+@dataclass(eq=False)
+class Taken:
+    """A decision, as the replay sees it."""
+
+    episode: int
+    action: int
+    learns: bool
+    seen: dict[str, npt.NDArray[Any]]
+    """The rows of observation, mask, history and hidden hands."""
+    paid: float = 0.0
+    """What the seat was paid until its next decision, or the end."""
+    after: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]] | None = None
+    """Observation and hidden hands at the seat's next decision, or where the game was cut; None if it was finished."""
+
+
+class Replay:
+    """The games of a rollout once more, decision by decision, in plain Python. To be made before it collects."""
+
+    def __init__(self, rollout: Rollout) -> None:
+        self.twins = [
+            VecEnv(
+                env.num_games,
+                env.num_players,
+                env.rules,
+                reward=env.reward,
+                history=env.history,
+                max_decisions=env.max_decisions,
+            )
+            for env in rollout.envs
+        ]
+        for twin, env in zip(self.twins, rollout.envs, strict=True):
+            twin.from_bytes(env.to_bytes())
+        self.episodes = [0] * rollout.config.games
+        self.waiting: dict[Key, Taken] = {}
+        self.answered: defaultdict[Key, list[Taken]] = defaultdict(list)
+        self.results: dict[tuple[int, int], list[float]] = {}
+        """Of each finished game, by its number and episode: what the engine has paid to each seat."""
+        self.cut = 0
+
+    def play(self, actions: npt.NDArray[np.int64], learns: npt.NDArray[np.bool_]) -> None:
+        """The steps of a rollout, (T, N) each."""
+        for t in range(len(actions)):
+            first = 0
+            for twin in self.twins:
+                self._step(twin, first, actions[t], learns[t])
+                first += twin.num_games
+
+    def _step(self, twin: VecEnv, first: int, actions: npt.NDArray[np.int64], learns: npt.NDArray[np.bool_]) -> None:
+        hidden = twin.hidden_hands()
+        games = range(first, first + twin.num_games)
+        states = [twin.state(row) for row in range(twin.num_games)]
+        for row, game in enumerate(games):
+            key = game, int(twin.current_player[row])
+            seen = {
+                "observation": twin.observations[row].copy(),
+                "legal": twin.action_masks[row].copy(),
+                "history": twin.histories[row].copy(),
+                "hidden": hidden[row].copy(),
+            }
+            if key in self.waiting:
+                self._answer(key, (seen["observation"], seen["hidden"]))
+            self.waiting[key] = Taken(self.episodes[game], int(actions[game]), bool(learns[game]), seen)
+        twin.step(actions[games.start : games.stop])
+        for row, game in enumerate(games):
+            self._pay(twin, row, game)
+            if twin.terminated[row] or twin.truncated[row]:
+                states[row].apply(int(actions[game]))
+                self._end(twin, row, game, states[row])
+
+    def _pay(self, twin: VecEnv, row: int, game: int) -> None:
+        for seat in range(twin.num_players):
+            if (game, seat) in self.waiting:
+                self.waiting[game, seat].paid += float(twin.rewards[row, seat])
+
+    def _end(self, twin: VecEnv, row: int, game: int, last: State) -> None:
+        for seat in range(twin.num_players):
+            if (game, seat) in self.waiting:
+                self._answer((game, seat), views(last, seat) if twin.truncated[row] else None)
+        if twin.truncated[row]:
+            self.cut += 1
+        else:
+            self.results[game, self.episodes[game]] = twin.rewards[row].tolist()
+        self.episodes[game] += 1
+
+    def _answer(self, key: Key, after: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]] | None) -> None:
+        taken = self.waiting.pop(key)
+        taken.after = after
+        self.answered[key].append(taken)
+
+    def learned(self) -> dict[Key, list[Taken]]:
+        """The decisions that are answered and to be learned from, by game and seat, in their order."""
+        kept = {key: [taken for taken in answered if taken.learns] for key, answered in self.answered.items()}
+        return {key: answered for key, answered in kept.items() if answered}
+
+
+def views(state: State, seat: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """What a seat sees, and the hands that it does not see."""
+    players = state.num_players
+    rows = np.empty((players, NUM_FEATURES), np.uint8)
+    for k in range(players):
+        state.encode((seat + k) % players, rows[k])
+    hands = np.zeros((MAX_PLAYERS - 1, NUM_HIDDEN_FEATURES // (MAX_PLAYERS - 1)), np.uint8)
+    hands[: players - 1] = rows[1:, LAYOUT["hand"].slice]
+    return rows[0], hands.ravel()
+
+
+Collected = dict[Key, list[dict[str, Any]]]
+
+
+def collect(
+    rollout: Rollout, network: ActorCritic, times: int, gamma: float = 1.0, lam: float = 0.0
+) -> tuple[Collected, Replay]:
+    """Some rollouts: each decision that was handed out to be learned from, by game and seat in the order in which they
+    came, and the same games in plain Python."""
+    replay, collected = Replay(rollout), defaultdict[Key, list[dict[str, Any]]](list)
+    for _ in range(times):
+        seen = rollout.collect(network, CPU, gamma, lam)
+        columns = {
+            name: getattr(seen, name)[seen.rows].numpy()
+            for name in ("observation", "legal", "action", "log_prob", "value", "target", "history", "hidden")
+            if getattr(seen, name) is not None
+        }
+        games = seen.rows.numpy() % rollout.config.games
+        seats = rollout.player[:-1].ravel()[seen.rows.numpy()]
+        for i, key in enumerate(zip(games.tolist(), seats.tolist(), strict=True)):
+            collected[key].append({name: column[i] for name, column in columns.items()})
+        replay.play(rollout.action[rollout.seats :], rollout.learns[rollout.seats :])
+    return dict(collected), replay
+
+
+def pairs(collected: Collected, replay: Replay) -> list[tuple[dict[str, Any], Taken]]:
+    """Each collected decision with the same one of the replay; they must be as many."""
+    learned = replay.learned()
+    assert {key: len(rows) for key, rows in collected.items()} == {key: len(rows) for key, rows in learned.items()}
+    return [pair for key, rows in collected.items() for pair in zip(rows, learned[key], strict=True)]
+
+
+Forward = Callable[..., tuple[torch.Tensor, torch.Tensor]]

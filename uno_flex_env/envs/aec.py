@@ -1,0 +1,363 @@
+"""The game as a PettingZoo environment; `uno_flex_env.uno_flex_v0` documents it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import repeat
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import logger, spaces
+from gymnasium.utils import seeding
+from pettingzoo.utils.env import AECEnv, AECIterable
+from pettingzoo.utils.env_logger import EnvLogger
+
+from uno_flex_env import _core
+from uno_flex_env._core import State
+from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, describe_illegal
+from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
+from uno_flex_env.errors import IllegalActionError, NotationError
+from uno_flex_env.game import checked_table
+from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.options import (
+    ILLEGAL,
+    REWARDS,
+    check_choice,
+    check_episode,
+    check_whole,
+    checked_rules,
+    checked_seed,
+)
+from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display, table_of
+from uno_flex_env.rules import Rules
+
+NUM_PLAYS = sum(action.verb == "play" for action in ACTIONS)
+"""Actions below this number put a card on the pile."""
+
+# What `infos` holds for everybody but who decides: one array for all, so read-only.
+_NO_ACTION = np.zeros(NUM_ACTIONS, np.int8)
+_NO_ACTION.setflags(write=False)
+
+
+class OutOfBoundsError(NotationError, AssertionError):
+    """What is given to `step` is no action at all. PettingZoo's wrapper raises an AssertionError, which this is too."""
+
+
+class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettingzoo ships no types
+    """UNO Flex with an agent for each seat. Arguments, spaces and rewards: see `uno_flex_env.uno_flex_v0`.
+
+    The checks of PettingZoo's three standard wrappers are inside, where they cost next to nothing.
+
+    Attributes:
+        core: the core's state of the present round: the whole table, hidden cards included. Copy it to play with it.
+        episode_seed: of the present episode; `Game(num_players, rules, seed=episode_seed, dealer=dealer)` is its deal.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  (PettingZoo declares it without ClassVar)
+        "name": "uno_flex_v0",
+        "render_modes": list(RENDER_MODES),
+        "is_parallelizable": False,
+        "render_fps": RENDER_FPS,
+    }
+
+    core: State
+    episode_seed: int
+
+    def __init__(
+        self,
+        num_players: int = 2,
+        rules: Rules | Mapping[str, Any] | None = None,
+        *,
+        match: bool = False,
+        reward: Literal["win", "points"] = "win",
+        history: int = 0,
+        render_mode: Literal["ansi", "rgb_array", "human"] | None = None,
+        max_decisions: int | None = None,
+        illegal: Literal["raise", "terminate"] = "raise",
+        render_seat: Literal["current_player"] | int | None = "current_player",
+        dealer: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.rules = checked_rules(rules)
+        check_episode(num_players, self.rules, match, reward, history, max_decisions)
+        check_choice("illegal", illegal, ILLEGAL)
+        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        if render_seat not in ("current_player", None):
+            check_whole("render_seat", render_seat, 0, num_players - 1)
+        self.dealer = checked_table(self.rules, num_players, dealer)
+        self.num_players, self.match, self.reward, self.history = num_players, match, reward, history
+        self.max_decisions, self.illegal = max_decisions, illegal
+        self.render_mode, self.render_seat = render_mode, render_seat
+        self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self.observation_spaces = {agent: observation_space(history) for agent in self.possible_agents}
+        self.action_spaces = {agent: ActionSpace() for agent in self.possible_agents}
+        self.state_space = spaces.Box(0, 1, (num_players * NUM_FEATURES,), np.uint8)
+        self._generator: np.random.Generator | None = None
+        self._events: deque[tuple[int, int, int]] = deque(maxlen=history)
+        self._display = None if render_mode is None else Display(render_mode)
+        self._ready = False  # reset has been called
+        self._live = False  # between reset and the end of the episode
+        self._moved = False  # since agent_iter last yielded
+
+    # ---- Playing ----
+
+    @property
+    def np_random(self) -> np.random.Generator:
+        """Draws the seeds of episodes that are given none."""
+        if self._generator is None:
+            self._generator, _ = seeding.np_random()
+        return self._generator
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Deal a new episode.
+
+        Args:
+            seed: of this episode's deals, 0 to 2**64 - 1, and of `np_random`, which seeds the episodes after it.
+            options: accepted and ignored, as the API wants; the constructor's options stay.
+        """
+        if seed is None:
+            self.episode_seed = int(self.np_random.integers(1 << 64, dtype=np.uint64))
+        else:
+            self.episode_seed = checked_seed(seed)
+            self._generator, _ = seeding.np_random(self.episode_seed)
+        self.core = State.deal(self.rules.core, self.num_players, self.dealer, self.episode_seed)
+        if self.match:
+            self.core.begin_match()
+        self._begin_agents()
+        self._begin_round()
+        self._decisions = 0
+        self._ready = self._live = self._moved = True
+        if self.render_mode == "human":
+            self.render()
+
+    def _begin_agents(self) -> None:
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._paid = False  # `rewards` holds something
+
+    def _begin_round(self) -> None:
+        self._events.clear()
+        self._last: tuple[int, Any] | None = None  # who decided last, and what
+        self._cards = sum(self.core.sizes)
+        self._clear_masks()
+        self._select(self.core.current_player)
+
+    def step(self, action: int | np.integer[Any] | None) -> None:
+        """Take the action of `agent_selection`; None, and only None, if that agent is finished.
+
+        Raises:
+            AssertionError: `reset` has not been called, or the action is out of bounds (`OutOfBoundsError`).
+            IllegalActionError: the action is not legal now (under `illegal="raise"`); nothing has changed then.
+        """
+        if not self._live:
+            return self._step_apart(action)
+        core = self.core
+        seat = core.current_player
+        try:
+            core.apply(action)  # type: ignore[arg-type]  # numpy's integers are taken, too
+        except (TypeError, ValueError):
+            return self._refuse(action)
+        agent = self.agent_selection
+        self._cumulative_rewards[agent] = 0.0
+        if self._paid:
+            self._clear_rewards()
+            self._paid = False
+        self._moved = True
+        self._decisions += 1
+        self._last = seat, action
+        if self.history:
+            self._note(seat, action)
+        current_player = core.current_player
+        if current_player < 0 or self._decisions == self.max_decisions:
+            self._settle()
+        else:
+            if current_player != seat:
+                self.infos[agent] = {"action_mask": _NO_ACTION}
+            self._select(current_player)
+        if self.render_mode == "human":
+            self.render()
+        return None
+
+    def _select(self, current_player: int) -> None:
+        self.agent_selection = agent = self.possible_agents[current_player]
+        mask = np.empty(NUM_ACTIONS, np.int8)
+        self.core.write_mask(mask)
+        self.infos[agent] = {"action_mask": mask}
+
+    def _clear_masks(self) -> None:
+        self.infos: dict[str, dict[str, Any]] = {agent: {"action_mask": _NO_ACTION} for agent in self.agents}
+
+    def _note(self, seat: int, action: Any) -> None:
+        before = self._cards - (action < NUM_PLAYS)
+        self._cards = sum(self.core.sizes)
+        self._events.append((seat, int(action), self._cards - before))
+
+    def _settle(self) -> None:
+        """Pay for a round that is over; then end the episode or deal the next round."""
+        core = self.core
+        if core.is_over:
+            self._pay(core.match_winner if self.match and self.reward == "win" else core.winner)
+        over = core.is_over and (not self.match or core.match_winner >= 0)
+        if over or self._decisions == self.max_decisions:
+            self._finish(terminated=over, truncated=not over)
+        else:
+            core.next_round(_core.round_seed(self.episode_seed, core.rounds))
+            self._begin_round()
+
+    def _pay(self, winner: int) -> None:
+        returns = self.core.returns(REWARDS.index(self.reward), winner)
+        self.rewards = dict(zip(self.agents, returns, strict=True))
+        self._paid = True
+        self._accumulate_rewards()
+
+    def _finish(self, *, terminated: bool, truncated: bool) -> None:
+        """End the episode for everybody; what is left to each agent is one step of None."""
+        self._live = False
+        self.terminations = dict.fromkeys(self.agents, terminated)
+        self.truncations = dict.fromkeys(self.agents, truncated)
+        self._clear_masks()
+        self._deads_step_first()
+
+    # ---- Looking ----
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """Of one agent; the same object every time."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> ActionSpace:
+        """Of one agent; the same object every time."""
+        return self.action_spaces[agent]
+
+    def observe(self, agent: str) -> Observation:
+        """What this agent sees now, in arrays that are the caller's to keep."""
+        if not self._ready:
+            EnvLogger.error_observe_before_reset()
+        seat = self._seats[agent]
+        row = np.empty(NUM_FEATURES, np.uint8)
+        self.core.encode(seat, row)
+        if self._live and seat == self.core.current_player:
+            mask = np.empty(NUM_ACTIONS, np.int8)
+            self.core.write_mask(mask)
+        else:
+            mask = np.zeros(NUM_ACTIONS, np.int8)
+        if self.history:
+            return {"observation": row, "action_mask": mask, "history": self._recent(seat)}
+        return {"observation": row, "action_mask": mask}
+
+    def _recent(self, viewer: int) -> npt.NDArray[np.int16]:
+        rows = np.full((self.history, 3), -1, np.int16)
+        if self._events:
+            rows[-len(self._events) :] = self._events
+            rows[-len(self._events) :, 0] = (rows[-len(self._events) :, 0] - viewer) % self.num_players
+        return rows
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Observation, reward since its last step, termination, truncation and info of `agent_selection`."""
+        agent = self.agent_selection
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self.infos[agent],
+        )
+
+    def state(self) -> npt.NDArray[np.uint8]:
+        """The table for a centralized critic: (n * 640,) uint8, what each seat sees, seat after seat."""
+        if not self._ready:
+            EnvLogger.error_state_before_reset()
+        rows = np.empty((self.num_players, NUM_FEATURES), np.uint8)
+        for seat, row in enumerate(rows):
+            self.core.encode(seat, row)
+        return rows.ravel()
+
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """Draw what `render_seat` sees, as the render mode says: text, an array (height, width, 3), or in a window."""
+        if not self._ready:
+            EnvLogger.error_render_before_reset()
+        if self._display is None:
+            logger.warn("render() does nothing without a render_mode; give one to the constructor")
+            return None
+        seat = self.render_seat
+        if seat == "current_player":
+            seat = self.core.current_player if self._live else None
+        return self._display.draw(table_of(self.core, self.rules, self.match, self._last), seat)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._display is not None:
+            self._display.close()
+
+    # ---- What PettingZoo's three wrappers check ----
+
+    def __getattr__(self, name: str) -> Any:
+        # Comes here for missing attributes only.
+        if name in _SET_BY_RESET:
+            raise AttributeError(f"{name} cannot be accessed before reset")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
+        """Yield `agent_selection` until all agents are gone; each needs a `step` before the next."""
+        if not self._ready:
+            EnvLogger.error_agent_iter_before_reset()
+        return _Agents(self, max_iter)
+
+    def _step_apart(self, action: Any) -> None:
+        """A step before or after the episode."""
+        if not self._ready:
+            EnvLogger.error_step_before_reset()
+        self._moved = True
+        if not self.agents:
+            EnvLogger.warn_step_after_terminated_truncated()
+            return
+        if action is not None:
+            self._check_bounds(action)
+            raise IllegalActionError(f"{self.agent_selection} is finished: only None is left to it, got {action}")
+        self._was_dead_step(action)
+
+    def _refuse(self, action: Any) -> None:
+        self._check_bounds(action)
+        agent = self.agent_selection
+        if self.illegal == "raise":
+            mask = np.empty(NUM_ACTIONS, np.int8)
+            self.core.write_mask(mask)
+            raise IllegalActionError(f"{agent}: {describe_illegal(int(action), mask)}") from None
+        EnvLogger.warn_on_illegal_move()
+        self._moved = True
+        self._cumulative_rewards[agent] = 0.0
+        self.rewards = dict.fromkeys(self.agents, 0.0) | {agent: -1.0}
+        self._accumulate_rewards()
+        # Both flags, as in PettingZoo's wrapper.
+        self._finish(terminated=True, truncated=True)
+
+    def _check_bounds(self, action: Any) -> None:
+        agent = self.agent_selection
+        if not self.action_spaces[agent].contains(action):
+            bounds = f"a whole number from 0 to {NUM_ACTIONS - 1}"
+            raise OutOfBoundsError(f"{agent}'s action must be {bounds}, got {action!r}") from None
+
+
+_SET_BY_RESET = {
+    *("agents", "agent_selection", "num_agents", "rewards", "terminations", "truncations", "infos"),
+    *("core", "episode_seed"),
+}
+
+
+class _Agents(AECIterable[str, Observation, int]):  # type: ignore[misc]
+    env: UnoFlexEnv
+
+    def __iter__(self) -> Iterator[str]:
+        env = self.env
+        for _ in repeat(None, self.max_iter) if self.max_iter < 1 << 62 else repeat(None):
+            if not env.agents:
+                return
+            if not env._moved:
+                raise AssertionError("need to call step() or reset() in a loop over `agent_iter`")
+            env._moved = False
+            yield env.agent_selection

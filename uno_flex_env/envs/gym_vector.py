@@ -1,0 +1,198 @@
+"""Many games for one learner each, as Gymnasium's `VectorEnv`, played by the batch engine.
+
+>>> import gymnasium, uno_flex_env.envs.registration
+>>> envs = gymnasium.make_vec("UnoFlex-v0", num_envs=1024, opponents="flex_when_stuck")
+>>> observations, infos = envs.reset(seed=1)
+>>> observations["observation"].shape, infos["action_mask"].shape
+((1024, 640), (1024, 216))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from uno_flex_env.envs.opponents import Observations, Opponents
+from uno_flex_env.envs.seat_games import LearnerGames, Rows
+from uno_flex_env.envs.spaces import ActionSpace, observation_space
+from uno_flex_env.envs.vec_env import Actions
+from uno_flex_env.options import check_choice, check_flag, checked_seed
+from uno_flex_env.rules import Rules
+
+Infos = dict[str, Any]
+Floats = npt.NDArray[np.float64]
+
+
+class UnoFlexVectorEnv(VectorEnv[Observations, Actions, npt.NDArray[Any]]):
+    """B games of UNO Flex with one learner each: `gymnasium.make_vec("UnoFlex-v0", num_envs=B, ...)`.
+
+    Each row is what `gymnasium.make("UnoFlex-v0")` plays: spaces, rewards and opponents are described there, in
+    `uno_flex_env.envs.single_agent`. The legal actions are in the observation and in `infos["action_mask"]`.
+
+    Args:
+        num_envs: B, the number of games.
+        num_players, rules, match, reward, history: as in `SingleAgentEnv`.
+        opponents: one for all seats, or one for each, clockwise from the learner: the name of a rule bot, which plays
+            inside the engine, or a policy, which is called with all rows at once in which its seats decide.
+        seat: of the learner; "random" draws one for each episode, from the game's seed and the episode's number.
+        max_decisions: truncate an episode after so many decisions of the learner; None for no limit.
+        num_threads: threads that share the games.
+        autoreset_mode: when a finished game is dealt again (`gymnasium.vector.AutoresetMode`). NEXT_STEP: in the step
+            after the one that ended it, which ignores its action and pays nothing. SAME_STEP: in the step that ended
+            it; what the learner saw last is in `infos["final_obs"]` and `infos["final_info"]`. DISABLED: when
+            `reset(options={"reset_mask": ...})` names it; an action before that is an error.
+        copy: hand out copies of the observations; False: the arrays themselves, which every step overwrites.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        num_players: int = 2,
+        rules: Rules | Mapping[str, Any] | None = None,
+        *,
+        opponents: Opponents = "random",
+        seat: int | Literal["random"] = 0,
+        match: bool = False,
+        reward: Literal["win", "points"] = "win",
+        history: int = 0,
+        max_decisions: int | None = None,
+        num_threads: int = 1,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+    ) -> None:
+        check_flag("copy", copy)
+        modes = tuple(mode.value for mode in AutoresetMode)
+        check_choice("autoreset_mode", getattr(autoreset_mode, "value", autoreset_mode), modes)
+        self.autoreset_mode, self.copy = AutoresetMode(autoreset_mode), copy
+        self.metadata = type(self).metadata | {"autoreset_mode": self.autoreset_mode}
+        self.games = LearnerGames(
+            num_envs,
+            num_players,
+            rules,
+            opponents=opponents,
+            seat=seat,
+            match=match,
+            reward=reward,
+            history=history,
+            max_decisions=max_decisions,
+            num_threads=num_threads,
+        )
+        self.num_envs = num_envs
+        self.single_observation_space = observation_space(history)
+        self.single_action_space = ActionSpace()
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._over = np.zeros(num_envs, np.bool_)  # games that are over and not dealt again yet
+        self._dealt = False  # reset has been called
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Observations, Infos]:
+        """Deal new episodes.
+
+        Args:
+            seed: a number seeds all games, each with a sequence of episodes of its own; a list has one for each game,
+                which then plays what a single environment plays with it. None: each game goes on to the next
+                episode of its sequence; at first, and for a None in the list, its seed is drawn from `np_random`.
+            options: {"reset_mask": (B,) bool} deals these games only. Others are accepted and ignored.
+        """
+        which = self._checked_mask(options)
+        if isinstance(seed, (int, np.integer)):
+            seed = checked_seed(int(seed))
+            super().reset(seed=seed)
+            if which.all():
+                self.games.reset(seed)
+            else:
+                self.games.reset_games(which, self._drawn_seeds())
+        elif seed is not None:
+            self.games.reset_games(which, self._seeds_of(seed))
+        elif not self._dealt:
+            self.games.reset_games(which, self._drawn_seeds())
+        else:
+            self.games.reset_games(which)
+        self._dealt = True
+        self._over[which] = False
+        return self._observations(), self._infos()
+
+    def _checked_mask(self, options: dict[str, Any] | None) -> Rows:
+        everyone = np.ones(self.num_envs, np.bool_)
+        which = (options or {}).get("reset_mask", everyone)
+        if not isinstance(which, np.ndarray) or which.shape != (self.num_envs,) or which.dtype != np.bool_:
+            raise ValueError(f"reset_mask must be a bool array of shape ({self.num_envs},), got {which!r}")
+        if not which.any():
+            raise ValueError("reset_mask names no game")
+        if not (self._dealt or which.all()):
+            raise gymnasium.error.ResetNeeded("the first reset deals all games: call it without a reset_mask")
+        return which
+
+    def _drawn_seeds(self) -> npt.NDArray[np.uint64]:
+        return self.np_random.integers(1 << 64, size=self.num_envs, dtype=np.uint64)
+
+    def _seeds_of(self, seeds: Sequence[int | None]) -> npt.NDArray[np.uint64]:
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"one seed for each of {self.num_envs} games, got {len(seeds)}")
+        drawn = self._drawn_seeds() if None in seeds else np.zeros(self.num_envs, np.uint64)
+        return np.array(
+            [drawn[game] if seed is None else checked_seed(seed) for game, seed in enumerate(seeds)], np.uint64
+        )
+
+    def step(
+        self, actions: Actions
+    ) -> tuple[Observations, Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_], Infos]:
+        """Take one action in each game and let the opponents play on to the learner's next decision.
+
+        Args:
+            actions: (B,) whole numbers. Under NEXT_STEP those of finished games are ignored.
+
+        Raises:
+            IllegalActionError: an action is not legal; the message names the game, and no game has moved.
+            ResetNeeded: `reset` has not been called, or not for a game that is over (under DISABLED).
+        """
+        if not self._dealt:
+            raise gymnasium.error.ResetNeeded("call reset() before step()")
+        games, mode = self.games, self.autoreset_mode
+        if mode is AutoresetMode.DISABLED and self._over.any():
+            raise gymnasium.error.ResetNeeded(f"game {self._over.argmax()} is over: name it in reset_mask first")
+        games.step(actions, alone=self._over)
+        ended = games.terminated | games.truncated
+        finals: Infos = {}
+        if mode is AutoresetMode.SAME_STEP:
+            finals = self._finals(ended)
+            if ended.any():
+                games.reset_games(ended)
+        else:
+            if self._over.any():
+                games.reset_games(self._over)
+            self._over = ended
+        results = games.rewards.copy(), games.terminated.copy(), games.truncated.copy()
+        return self._observations(), *results, self._infos() | finals
+
+    def _observations(self) -> Observations:
+        seen = self.games.seen()
+        return {name: part.copy() for name, part in seen.items()} if self.copy else seen
+
+    def _infos(self) -> Infos:
+        return {"action_mask": self.games.action_masks.copy(), "_action_mask": np.ones(self.num_envs, np.bool_)}
+
+    def _finals(self, ended: Rows) -> Infos:
+        """What Gymnasium calls final: the last observation and info of each game that this step ended."""
+        rows = np.flatnonzero(ended)
+        if not rows.size:
+            return {}
+        parts = self.games.seen(rows)
+        last = np.full(self.num_envs, None, object)
+        for i, game in enumerate(rows):
+            last[game] = {name: part[i] for name, part in parts.items()}
+        info = {"action_mask": np.zeros_like(self.games.action_masks), "_action_mask": ended.copy()}
+        return {"final_obs": last, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}

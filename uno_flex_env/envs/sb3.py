@@ -1,0 +1,152 @@
+"""Many games for one learner each, as the `VecEnv` of Stable-Baselines3, with masks for sb3-contrib's MaskablePPO.
+
+>>> from sb3_contrib import MaskablePPO
+>>> from uno_flex_env.envs.sb3 import SB3VecEnv
+>>> envs = SB3VecEnv(256, opponents="flex_when_stuck")
+>>> model = MaskablePPO("MlpPolicy", envs).learn(1_000_000)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
+
+from uno_flex_env.envs.opponents import Opponents
+from uno_flex_env.envs.seat_games import LearnerGames, Rows
+from uno_flex_env.envs.spaces import ActionSpace
+from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.options import checked_seed
+from uno_flex_env.rules import Rules
+
+
+class SB3VecEnv(VecEnv):
+    """B games of UNO Flex, stepped together by the batch engine, with one learning seat each.
+
+    The observation is flat, `Box(0, 1, (640,), uint8)`; the legal actions come from `action_masks()`, also through
+    `env_method`, where MaskablePPO looks for them. A finished game deals again in the step that ends it, as
+    Stable-Baselines3 wants: `infos[i]["terminal_observation"]` is what the learner saw last, and
+    `infos[i]["TimeLimit.truncated"]` tells a truncated game, whose value has to be bootstrapped, from a finished one.
+
+    Args:
+        num_envs: B, the number of games.
+        num_players, rules, opponents, seat, match, reward, max_decisions, num_threads: as in
+            `uno_flex_env.envs.gym_vector.UnoFlexVectorEnv`.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        num_players: int = 2,
+        rules: Rules | Mapping[str, Any] | None = None,
+        *,
+        opponents: Opponents = "random",
+        seat: int | Literal["random"] = 0,
+        match: bool = False,
+        reward: Literal["win", "points"] = "win",
+        max_decisions: int | None = None,
+        num_threads: int = 1,
+    ) -> None:
+        self.games = LearnerGames(
+            num_envs,
+            num_players,
+            rules,
+            opponents=opponents,
+            seat=seat,
+            match=match,
+            reward=reward,
+            max_decisions=max_decisions,
+            num_threads=num_threads,
+        )
+        self.render_mode = None
+        super().__init__(num_envs, spaces.Box(0, 1, (NUM_FEATURES,), np.uint8), ActionSpace())
+        self._generator = np.random.default_rng()
+        self._dealt = False
+
+    @property
+    def opponents(self) -> Opponents:
+        """Who plays the other seats. Others may be set between any two steps and take over games in progress."""
+        return self.games.opponents
+
+    @opponents.setter
+    def opponents(self, opponents: Opponents) -> None:
+        self.games.opponents = opponents
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """(B, 216) bool, the legal actions."""
+        return self.games.action_masks.astype(np.bool_)
+
+    def seed(self, seed: int | None = None) -> Sequence[int | None]:
+        """Seed the next `reset`: game i begins with what a single environment plays with seed + i."""
+        if seed is None:
+            return super().seed(int(self._generator.integers(1 << 32)))
+        return super().seed(checked_seed(seed))
+
+    def reset(self) -> VecEnvObs:
+        """Deal every game anew, by the seeds that `seed` has set or, without, the next of each game's sequence."""
+        everyone = np.ones(self.num_envs, np.bool_)
+        if not self._dealt and self._seeds[0] is None:
+            self.seed()
+        if self._seeds[0] is None:
+            self.games.reset_games(everyone)
+        else:
+            self.games.reset_games(everyone, np.array(self._seeds, np.uint64))
+        self._dealt = True
+        self._reset_seeds()
+        self._reset_options()
+        return self.games.observations.copy()
+
+    def step_async(self, actions: npt.NDArray[Any]) -> None:
+        """Keep the actions (B,) for `step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Take the actions and let the opponents play on to the learners' next decisions.
+
+        Raises:
+            IllegalActionError: an action is not legal; the message names the game, and no game has moved.
+        """
+        games = self.games
+        games.step(self._actions)
+        ended: Rows = games.terminated | games.truncated
+        infos: list[dict[str, Any]] = [{"TimeLimit.truncated": cut} for cut in games.truncated.tolist()]
+        rewards = games.rewards.astype(np.float32)
+        if ended.any():
+            rows = np.flatnonzero(ended)
+            for row, last in zip(rows, games.observations[rows], strict=True):
+                infos[row]["terminal_observation"] = last
+            games.reset_games(ended)
+        return games.observations.copy(), rewards, ended, infos
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """An attribute of this object, which all games share, once for each game asked for."""
+        return [getattr(self, attr_name) for _ in self._get_indices(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Set an attribute for all games; there is none of one game alone."""
+        if len(list(self._get_indices(indices))) != self.num_envs:
+            raise ValueError(f"{attr_name} belongs to all games: it can't be set for some of them")
+        getattr(self, attr_name)  # an attribute that isn't there is an error
+        setattr(self, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """The rows of `action_masks()`, the one method that is answered game by game."""
+        if method_name != "action_masks":
+            raise AttributeError(f"the games have no method {method_name!r}, only action_masks")
+        masks = self.action_masks(*method_args, **method_kwargs)
+        return list(masks if indices is None else masks[list(self._get_indices(indices))])
+
+    def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
+        """There are no single environments that could be wrapped."""
+        return [False for _ in self._get_indices(indices)]

@@ -1,0 +1,173 @@
+"""The game as a Gymnasium environment: one seat learns, policies play the others."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import logger
+
+from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
+from uno_flex_env.envs.opponents import Opponents
+from uno_flex_env.envs.seat_games import LearnerGames
+from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
+from uno_flex_env.errors import IllegalActionError, NotationError
+from uno_flex_env.options import ILLEGAL, check_choice, checked_seed
+from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display, table_of
+from uno_flex_env.rules import Rules
+
+
+class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
+    """UNO Flex for one learner: `gymnasium.make("UnoFlex-v0", ...)`.
+
+    An episode is one round, or one match. Observations and actions are those of `uno_flex_env.uno_flex_v0`; the legal
+    actions are in the observation, in `info["action_mask"]` and in `action_masks()`. The opponents move inside `step`;
+    rewards that fall on their turns arrive with the learner's last step before them. A deal that ends before the
+    learner has decided anything is dealt again.
+
+    Args:
+        num_players: 2 to 8.
+        rules: `Rules`, or a dict of the switches that are not official.
+        opponents: one for all, or one for each, clockwise from the learner: the name of a rule bot (`"random"`,
+            `"flex_any"`, `"never_flex"`, `"always_flex"`, `"flex_when_stuck"`) or a policy, which gets a batch of one
+            (see `uno_flex_env.envs.opponents.Policy`).
+        seat: of the learner; "random" draws one for each episode.
+        match: play a whole match to `rules.target_score` instead of one round.
+        reward: "win" (1 for the winner, -1/(n-1) for each loser) or "points" (each loser pays its hand's points / 100
+            to the winner). In a match "win" comes once, at its end, and "points" after every round.
+        history: the last so many public events in the observation.
+        max_decisions: truncate an episode after so many decisions of the learner; None for no limit.
+        illegal: what an illegal action does. "raise": IllegalActionError, and nothing changes. "terminate": the
+            episode ends with reward -1 and a logged warning, for learners that don't know masks.
+        render_mode: None, "ansi", "rgb_array" or "human"; all show what the learner sees.
+
+    Attributes:
+        games: the one game, as `LearnerGames`; its `opponents` may be set between any two steps.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012
+
+    def __init__(
+        self,
+        num_players: int = 2,
+        rules: Rules | Mapping[str, Any] | None = None,
+        *,
+        opponents: Opponents = "random",
+        seat: int | Literal["random"] = 0,
+        match: bool = False,
+        reward: Literal["win", "points"] = "win",
+        history: int = 0,
+        max_decisions: int | None = None,
+        illegal: Literal["raise", "terminate"] = "raise",
+        render_mode: Literal["ansi", "rgb_array", "human"] | None = None,
+    ) -> None:
+        check_choice("illegal", illegal, ILLEGAL)
+        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        self.history, self.illegal, self.render_mode = history, illegal, render_mode
+        self.games = LearnerGames(
+            1,
+            num_players,
+            rules,
+            opponents=opponents,
+            seat=seat,
+            match=match,
+            reward=reward,
+            history=history,
+            max_decisions=max_decisions,
+            keep_last=render_mode is not None,  # the display tells it
+        )
+        self.observation_space: gymnasium.Space[Any] = observation_space(history)
+        self.action_space = ActionSpace()
+        self._display = None if render_mode is None else Display(render_mode)
+        self._dealt = False  # reset has been called
+        self._live = False  # between reset and the end of the episode
+
+    @property
+    def learner(self) -> int:
+        """The learner's seat in this episode."""
+        return int(self.games.learners[0])
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Deal a new episode and play it on to the learner's first decision.
+
+        Args:
+            seed: of a sequence of episodes, of which this is the first and each reset without a seed begins the next.
+                The first reset draws one if it is given none.
+            options: accepted and ignored; the constructor's options stay.
+        """
+        seed = None if seed is None else checked_seed(seed)
+        super().reset(seed=seed)
+        if seed is None and self._dealt:
+            self.games.reset_games(np.ones(1, np.bool_))
+        else:
+            self.games.reset(int(self.np_random.integers(1 << 64, dtype=np.uint64)) if seed is None else seed)
+        self._dealt = self._live = True
+        if self.render_mode == "human":
+            self.render()
+        return self._observe(), {"action_mask": self._mask()}
+
+    def step(self, action: int | np.integer[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Take the learner's action and let the opponents play on to its next decision, or to the end.
+
+        Raises:
+            IllegalActionError: the action is not legal now (under `illegal="raise"`); nothing has changed then.
+            NotationError: it is no action at all.
+            ResetNeeded: the episode is over, or none has begun.
+        """
+        if not self._live:
+            raise gymnasium.error.ResetNeeded("the episode is over, or none has begun: call reset() before step()")
+        if not self.action_space.contains(action):
+            raise NotationError(f"an action must be a whole number from 0 to {NUM_ACTIONS - 1}, got {action!r}")
+        games = self.games
+        if games.action_masks[0, action]:
+            games.step(np.array([action]))
+            reward, terminated, truncated = float(games.rewards[0]), bool(games.terminated[0]), bool(games.truncated[0])
+        else:
+            self._refuse(int(action))
+            reward, terminated, truncated = -1.0, True, False
+        self._live = not (terminated or truncated)
+        if self.render_mode == "human":
+            self.render()
+        return self._observe(), reward, terminated, truncated, {"action_mask": self._mask()}
+
+    def _refuse(self, action: int) -> None:
+        why = describe_illegal(action, self.games.action_masks[0])
+        if self.illegal == "raise":
+            raise IllegalActionError(why)
+        logging.getLogger(__name__).warning("%s. The episode ends with reward -1.", why)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """(216,) bool: the legal actions, under the name that sb3-contrib looks for."""
+        return self._mask().view(np.bool_)
+
+    def _mask(self) -> npt.NDArray[np.int8]:
+        return self.games.action_masks[0].copy() if self._live else np.zeros(NUM_ACTIONS, np.int8)
+
+    def _observe(self) -> Observation:
+        seen = {"observation": self.games.observations[0].copy(), "action_mask": self._mask()}
+        if self.history:
+            seen["history"] = self.games.histories[0].copy()
+        return seen
+
+    def render(self) -> str | npt.NDArray[np.uint8] | None:
+        """Draw what the learner sees: text, an array (height, width, 3), or in a window."""
+        if not self._dealt:
+            raise gymnasium.error.ResetNeeded("call reset() before render()")
+        if self._display is None:
+            logger.warn("render() does nothing without a render_mode; give one to gymnasium.make")
+            return None
+        games = self.games
+        offset, action, _ = games.histories[0, -1].tolist()
+        last = None if action < 0 else ((self.learner + offset) % games.num_players, action)
+        return self._display.draw(table_of(games.state(0), games.rules, games.match, last), self.learner)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self._display is not None:
+            self._display.close()

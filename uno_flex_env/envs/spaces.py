@@ -1,0 +1,47 @@
+"""Gymnasium spaces of one player's observations and actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+import uno_flex_env.envs.registration  # noqa: F401  (with any environment, `gymnasium.make` knows them all)
+from uno_flex_env.actions import NUM_ACTIONS
+from uno_flex_env.observation import NUM_FEATURES
+
+Observation = dict[str, npt.NDArray[Any]]
+Mask = npt.NDArray[np.int8]
+
+
+class ActionSpace(spaces.Discrete[np.int64]):
+    """`Discrete(216)` that samples under a mask ten times as fast as Gymnasium's own.
+
+    That one takes 10 microseconds, several times as long as a step of the environment.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(NUM_ACTIONS, seed=seed)
+
+    def sample(self, mask: Mask | None = None, probability: Mask | None = None) -> np.int64:
+        """A random action; under a mask, (216,) int8 or bool, a random legal one. An empty mask gives action 0."""
+        if mask is None or probability is not None or mask.shape != (NUM_ACTIONS,) or mask.itemsize != 1:
+            return super().sample(mask, probability)
+        legal = mask.view(np.bool_).nonzero()[0]
+        return legal[int(self.np_random.random() * legal.size)] if legal.size else self.start
+
+    def __repr__(self) -> str:
+        return f"Discrete({NUM_ACTIONS})"
+
+
+def observation_space(history: int = 0) -> spaces.Dict:
+    """What a player sees: features, legal actions and, if asked for, the last `history` public events."""
+    parts: dict[str, spaces.Space[Any]] = {
+        "observation": spaces.Box(0, 1, (NUM_FEATURES,), np.uint8),
+        "action_mask": spaces.Box(0, 1, (NUM_ACTIONS,), np.int8),
+    }
+    if history:
+        parts["history"] = spaces.Box(-1, 255, (history, 3), np.int16)
+    return spaces.Dict(parts)
