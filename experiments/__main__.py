@@ -25,7 +25,7 @@ COMMANDS = {
     "study": "when is a flex best spent? simulations, figures, a report",
     "ablation": "what each rule of thumb of the expert is worth",
     "networks": "parameters, shapes and cost of the networks",
-    "bench": "speed of learning, also against sb3-contrib's MaskablePPO",
+    "learning_speed": "speed of learning, also against sb3-contrib's MaskablePPO",
     "curves": "draw the learning curves of runs",
 }
 

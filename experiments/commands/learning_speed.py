@@ -31,7 +31,7 @@ HELP = """\
 Measure the speed of learning on this machine: our PPO and sb3-contrib's MaskablePPO with the same network, the share of
 time that goes to the games, and how near our matrix products come to nothing but such products.
 
-  python -m experiments bench
+  python -m experiments learning_speed
 """
 
 NETWORK = NetworkConfig(kind="mlp", width=256, layers=2)

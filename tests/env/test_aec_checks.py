@@ -9,8 +9,9 @@ from pettingzoo.utils import wrappers
 from pettingzoo.utils.env_logger import EnvLogger
 
 from tests.support.episodes import SHORT, choose, illegal_action, play, transcript
-from uno_flex_env import IllegalActionError, aec, uno_flex_v0
+from uno_flex_env import IllegalActionError, uno_flex_v0
 from uno_flex_env.actions import TEXTS
+from uno_flex_env.envs import aec
 from uno_flex_env.envs.aec import UnoFlexEnv
 
 

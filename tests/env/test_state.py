@@ -326,9 +326,9 @@ def test_bytes_of_another_length_are_refused(size):
 
 
 CRAFTED = [
-    ("players", 1, "players"),
-    ("players", 2, "empty seat"),
-    ("players", 9, "players"),
+    ("num_players", 1, "players"),
+    ("num_players", 2, "empty seat"),
+    ("num_players", 9, "players"),
     ("switches", 1 << 9, "switch"),
     ("hand_size", 0, "hand_size"),
     ("hand_size", 22, "hand_size"),

@@ -16,7 +16,7 @@ from uno_flex_env import Rules, VecEnv, _core
 ARRAYS = (
     "observations",
     "action_masks",
-    "players",
+    "current_player",
     "rewards",
     "terminated",
     "truncated",
@@ -172,7 +172,7 @@ def test_bytes_bring_back_what_is_seen():
     env.reset(seed=8), other.reset(seed=1)
     env.step(env.sample())
     other.from_bytes(env.to_bytes())
-    for name in ("observations", "action_masks", "players", "histories"):
+    for name in ("observations", "action_masks", "current_player", "histories"):
         assert np.array_equal(getattr(env, name), getattr(other, name)), name
 
 

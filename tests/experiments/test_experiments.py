@@ -45,7 +45,7 @@ def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
     (tmp_path / "runs" / "quick").mkdir(parents=True)
     save_network(tmp_path / "runs" / "quick" / POLICY, ActorCritic(NetworkConfig(width=4)), {})
     monkeypatch.chdir(tmp_path)
-    module = importlib.import_module(f"experiments.{path.parent.name}")
+    module = importlib.import_module(f"experiments.commands.{path.parent.name}")
 
     config = read(module.Config, path)
 
@@ -166,7 +166,7 @@ def test_every_command_explains_itself(name, capsys):
         command.main([name, "--help"])
 
     text = " ".join(capsys.readouterr().out.split())
-    module = importlib.import_module(f"experiments.{name}")
+    module = importlib.import_module(f"experiments.commands.{name}")
     assert done.value.code == 0
     assert f"python -m experiments {name}" in text
     for flag in flags(module.Config):
@@ -189,8 +189,8 @@ def flags(kind: type) -> list[str]:
 
 def test_the_commands_are_listed(capsys):
     """Each with a line: all modules that explain themselves. Seen red with one left out."""
-    modules = (ROOT / "experiments").glob("*.py")
-    assert set(command.COMMANDS) == {path.stem for path in modules if "\nHELP = " in path.read_text()}
+    modules = (ROOT / "experiments" / "commands").glob("*.py")
+    assert set(command.COMMANDS) == {path.stem for path in modules if path.stem != "__init__"}
 
     assert command.main(["--help"]) == 0
 
@@ -233,7 +233,7 @@ def test_bad_flags_are_refused(capsys, flags: list[str]):
     [
         ("ablation say_uno --players 2 --games 40 --workers 1", "say_uno"),
         (f"best_response --config {ROOT}/configs/best_response/smoke.toml --train.threads 1", "This is a lower bound"),
-        ("bench --repeats 1 --seconds 0.01 --games 64 --threads 1", "MaskablePPO, its defaults"),
+        ("learning_speed --repeats 1 --seconds 0.01 --games 64 --threads 1", "MaskablePPO, its defaults"),
         (f"tournament --config {ROOT}/configs/tournament/smoke.toml --workers 1", "points above flex_any"),
         (f"evaluate --config {ROOT}/configs/evaluate/smoke.toml --workers 1", "one against"),
     ],
