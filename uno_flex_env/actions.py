@@ -11,7 +11,7 @@ from uno_flex_env import _core
 from uno_flex_env.cards import CODES, COLORS, checked_number
 from uno_flex_env.errors import NotationError
 
-VERBS = ("play", "draw", "keep", "accept", "challenge", "uno", "silent", "catch", "ignore")
+VERBS: tuple[str, ...] = _core.VERBS
 
 
 class Action(NamedTuple):
@@ -24,6 +24,14 @@ class Action(NamedTuple):
     offset: int
     """The target sits this many seats clockwise of the player; 0: no target."""
     flex: bool
+    effect: str
+    """What this side of the card does besides moving it: one of `_core.EFFECTS` (rules 6)."""
+    draws: int
+    """Cards that this side makes others draw."""
+    next_color: int | None
+    """The active color afterwards; None if no card is played."""
+    flips_own_power: bool
+    """A flex side turns the player's Power red, a flip icon flips it (rules 5)."""
 
     @property
     def text(self) -> str:
@@ -35,7 +43,13 @@ class Action(NamedTuple):
         return CODES[self.face] + ("!" if self.flex else "") + color + target
 
 
-ACTIONS = tuple(Action(VERBS[verb], *rest) for verb, *rest in _core.actions())
+
+def _action(row: tuple[Any, ...]) -> Action:
+    verb, face, color, offset, flex, effect, *rest = row
+    return Action(VERBS[verb], face, color, offset, flex, _core.EFFECTS[effect], *rest)
+
+
+ACTIONS = tuple(_action(row) for row in _core.actions())
 NUM_ACTIONS = len(ACTIONS)
 TEXTS = tuple(action.text for action in ACTIONS)
 """Notation by action number."""

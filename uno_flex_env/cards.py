@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from uno_flex_env import _core
 from uno_flex_env.errors import NotationError
 
-COLORS = "rygb"
-SYMBOLS = "12345678SRD"
-WILD_CODES = ("WF", "WT/", "WA/", "W4/")
+COLORS = _core.COLORS
+SYMBOLS = _core.SYMBOLS
+WILD_CODES: tuple[str, ...] = _core.WILD_CODES
 
 
 class Face(NamedTuple):
@@ -26,6 +26,12 @@ class Face(NamedTuple):
     """Color that the flex side matches; None without a flex side and for wilds."""
     has_flex: bool
     flip_icon: bool
+    effect: str
+    """What the regular side does besides moving the card: one of `_core.EFFECTS` (rules 6)."""
+    draws: int
+    """Cards that the regular side makes others draw."""
+    flex_effect: str
+    flex_draws: int
 
     @property
     def code(self) -> str:
@@ -38,7 +44,13 @@ class Face(NamedTuple):
         return COLORS[self.color] + SYMBOLS[self.symbol] + flex + shown
 
 
-FACES = tuple(Face(*row) for row in _core.faces())
+
+def _face(row: tuple[Any, ...]) -> Face:
+    *printed, effect, draws, flex_effect, flex_draws = row
+    return Face(*printed, _core.EFFECTS[effect], draws, _core.EFFECTS[flex_effect], flex_draws)
+
+
+FACES = tuple(_face(row) for row in _core.faces())
 """By face number: color * 22 + slot, then the four wilds."""
 
 CODES = tuple(face.code for face in FACES if face.color is not None) + WILD_CODES

@@ -6,6 +6,9 @@
 UNO_FLEX_BEGIN
 
 enum class Verb : uint8_t { play, draw, keep, accept, challenge, uno, silent, catch_, ignore };
+inline constexpr const char* kVerbNames[] = {"play", "draw",   "keep",  "accept", "challenge",
+                                             "uno",  "silent", "catch", "ignore"};
+static_assert(std::size(kVerbNames) == size_t(Verb::ignore) + 1);
 
 struct Action {
     Verb verb = Verb::play;
@@ -32,7 +35,7 @@ static_assert(kActions == 216);
 
 constexpr int verb_action(Verb verb) { return kVerbs + int(verb) - 1; }
 
-namespace table {
+namespace tables {
 
 struct Actions {
     Action action[kActions];
@@ -70,9 +73,9 @@ struct Actions {
     constexpr const Action& operator[](int a) const { return action[a]; }
 };
 
-}  // namespace table
+}  // namespace tables
 
-inline constexpr table::Actions kAction{};
+inline constexpr tables::Actions kAction{};
 
 /// A set of actions, bit a of the 256.
 struct ActionSet {

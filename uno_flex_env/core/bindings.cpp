@@ -1,4 +1,4 @@
-// The module _core: tables that both languages need, and the other parts of the binding.
+// The module _core, and which instruction-set level it runs.
 #include "bindings.hpp"
 
 #include <cstdlib>
@@ -6,10 +6,6 @@
 #if defined(UNO_FLEX_X86) && !defined(_MSC_VER)
 #include <cpuid.h>
 #endif
-
-#include "actions.hpp"
-#include "bots.hpp"
-#include "observation.hpp"
 
 using uno_flex_kernel::Kernel;
 
@@ -63,28 +59,6 @@ bool runs_avx512() {
 }
 #endif
 
-nb::list face_table() {
-    nb::list faces;
-    for (int f = 0; f < kFaces; ++f) {
-        const Face& face = kFace[f];
-        auto or_none = [](int v) { return v == kNone ? nb::object(nb::none()) : nb::object(nb::int_(v)); };
-        faces.append(nb::make_tuple(or_none(face.color), or_none(face.symbol), int(face.count), int(face.points),
-                                    or_none(face.flex_color), face.has_flex, face.flip_icon));
-    }
-    return faces;
-}
-
-nb::list action_table() {
-    nb::list actions;
-    for (int a = 0; a < kActions; ++a) {
-        const Action& action = kAction[a];
-        auto or_none = [](int v) { return v == kNone ? nb::object(nb::none()) : nb::object(nb::int_(v)); };
-        actions.append(nb::make_tuple(int(action.verb), or_none(action.face), or_none(action.color), int(action.offset),
-                                      action.flex));
-    }
-    return actions;
-}
-
 }  // namespace
 
 std::vector<const Kernel*> kernels() {
@@ -114,12 +88,10 @@ NB_MODULE(_core, m) {
     // Python frees what modules hold in no particular order at exit; nanobind would report it as leaks.
     nb::set_leak_warnings(false);
     m.doc() = "The compiled core of uno_flex_env: rules, views, bots and batches.";
+    bind_tables(m);
     bind_states(m);
     bind_positions(m);
     bind_batches(m);
-    m.def("faces", &face_table,
-          "(color, symbol, count, points, flex color, has a flex side, flip icon) of the 92 faces.");
-    m.def("actions", &action_table, "(verb, face, called color, target offset, flex side) of the 216 actions.");
     m.def(
         "levels",
         [] {
@@ -128,16 +100,4 @@ NB_MODULE(_core, m) {
             return names;
         },
         "Instruction-set levels that this processor runs, the best first.");
-    nb::list fields, parts, bots;
-    for (const FieldInfo& f : kStateFields) fields.append(nb::make_tuple(f.name, f.offset, f.size, f.item, f.columns));
-    for (const Part& p : kParts) parts.append(nb::make_tuple(p.name, p.start, p.rows, p.columns));
-    for (const char* name : kBotNames) bots.append(name);
-    m.attr("STATE_FIELDS") = nb::tuple(fields);
-    m.attr("STATE_SIZE") = sizeof(State);
-    m.attr("LAYOUT") = nb::tuple(parts);
-    m.attr("BOTS") = nb::tuple(bots);
-    m.attr("SIZE_STEPS") = std::vector<int>(std::begin(kSizeSteps), std::end(kSizeSteps));
-    m.attr("PILE_STEPS") = std::vector<int>(std::begin(kPileSteps), std::end(kPileSteps));
-    m.attr("NUM_FEATURES") = kFeatures;
-    m.attr("NUM_ACTIONS") = kActions;
 }

@@ -40,6 +40,7 @@ inline void check_table(const Rules& rules, int num_players, int dealer) {
 std::vector<const uno_flex_kernel::Kernel*> kernels();
 const uno_flex_kernel::Kernel& choose_kernel();
 
+void bind_tables(nb::module_& m);
 void bind_states(nb::module_& m);
 void bind_positions(nb::module_& m);
 void bind_batches(nb::module_& m);

@@ -28,7 +28,9 @@ struct BatchGames {
         : rules(rules_), pool(check_threads(threads)), kernel(choose_kernel()) {
         check_table(rules, num_players, dealer);
         require(games >= 1, "num_games must be at least 1, got " + std::to_string(games));
-        require(history >= 0 && history <= 1024, "history must be from 0 to 1024, got " + std::to_string(history));
+        require(history >= 0 && history <= uno_flex_kernel::kMaxHistory,
+                "history must be from 0 to " + std::to_string(uno_flex_kernel::kMaxHistory) + ", got " +
+                    std::to_string(history));
         require(max_decisions >= 0 && max_decisions <= UINT32_MAX, "max_decisions is out of range");
         states.resize(games);
         slots.resize(games);
@@ -61,7 +63,9 @@ struct BatchGames {
         for (uint8_t c : controllers) batch.eventful |= c != uno_flex_kernel::kExternal;
     }
     static int check_threads(int threads) {
-        require(threads >= 1 && threads <= 1024, "num_threads must be from 1 to 1024, got " + std::to_string(threads));
+        require(threads >= 1 && threads <= uno_flex_kernel::kMaxThreads,
+                "num_threads must be from 1 to " + std::to_string(uno_flex_kernel::kMaxThreads) + ", got " +
+                    std::to_string(threads));
         return threads;
     }
 

@@ -36,7 +36,9 @@ int checked_bot(int bot) {
 /// A job on all rows, shared by threads, without Python's lock.
 template <class Job>
 void share(size_t rows, int threads, Job&& job) {
-    require(threads >= 1 && threads <= 1024, "num_threads must be from 1 to 1024, got " + std::to_string(threads));
+    require(threads >= 1 && threads <= uno_flex_kernel::kMaxThreads, "num_threads must be from 1 to " +
+                                                                         std::to_string(uno_flex_kernel::kMaxThreads) +
+                                                                         ", got " + std::to_string(threads));
     nb::gil_scoped_release release;
     if (threads == 1) return job(0, int(rows));
     Pool pool(threads);

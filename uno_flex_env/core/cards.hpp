@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 
 #include "level.hpp"
 
@@ -15,7 +16,13 @@ constexpr int kColored = kColors * kSlots;
 constexpr int kWilds = 4;     // All Flip, Target Draw Two, All Draw, Draw Four
 constexpr int kFaces = kColored + kWilds;
 constexpr int kDeckSize = 104;
-constexpr int kNone = 255;  // no card, no player, no color
+constexpr int kWildCopies = 4;  // of each wild
+constexpr int kNone = 255;      // no card, no player, no color
+
+/// How cards are written (rules 1): colors and symbols by letter, wilds by code.
+inline constexpr const char* kColorLetters = "rygb";
+inline constexpr const char* kSymbolLetters = "12345678SRD";
+inline constexpr const char* kWildCodes[kWilds] = {"WF", "WT/", "WA/", "W4/"};
 
 /// What playing one side of a card does besides moving the card (rules 6).
 enum class Effect : uint8_t {
@@ -31,6 +38,11 @@ enum class Effect : uint8_t {
     target_draws,  // a chosen opponent draws
     target_bluff,  // a chosen opponent draws, and may challenge it under `flex_draw_four_challenge`
 };
+inline constexpr const char* kEffectNames[] = {
+    "none",        "next_draws", "skip",         "reverse",      "flip_all",     "bluff",
+    "others_draw", "skip_all",   "reverse_skip", "target_draws", "target_bluff",
+};
+static_assert(std::size(kEffectNames) == size_t(Effect::target_bluff) + 1);
 
 struct Side {
     Effect effect = Effect::none;
@@ -48,7 +60,7 @@ struct Face {
     Side regular, flex;
 };
 
-namespace table {
+namespace tables {
 
 /// Flex color of a Flex number by regular color and number group 1-3, 4-6, 7-8 (rules 1).
 constexpr uint8_t kFlexColor[kColors][3] = {{3, 2, 1}, {2, 3, 0}, {1, 0, 3}, {0, 1, 2}};
@@ -87,7 +99,7 @@ constexpr Face make_colored(int color, int slot) {
 
 constexpr Face make_wild(int wild) {
     Face f;
-    f.count = 4;
+    f.count = kWildCopies;
     f.points = kWildPoints;
     f.has_flex = wild != 0;
     f.regular = kWildRegularSide[wild];
@@ -104,9 +116,9 @@ struct Faces {
     constexpr const Face& operator[](int f) const { return face[f]; }
 };
 
-}  // namespace table
+}  // namespace tables
 
-inline constexpr table::Faces kFace{};
+inline constexpr tables::Faces kFace{};
 
 constexpr bool is_wild(int face) { return face >= kColored; }
 constexpr bool is_number(int face) { return face < kColored && kFace[face].symbol < kNumbers; }
@@ -121,7 +133,7 @@ constexpr uint64_t kColoredBits = (uint64_t(1) << 2 * kSlots) - 1;
 constexpr int kWildShift = 48;
 constexpr uint64_t kWildBits = uint64_t(0x77) << kWildShift;
 
-namespace table {
+namespace tables {
 
 struct Places {
     uint64_t unit[kFaces] = {};
@@ -137,9 +149,9 @@ struct Places {
     }
 };
 
-}  // namespace table
+}  // namespace tables
 
-inline constexpr table::Places kPlace{};
+inline constexpr tables::Places kPlace{};
 
 constexpr void add(Cards& cards, int face) { cards.word[kPlace.word[face]] += kPlace.unit[face]; }
 constexpr void remove(Cards& cards, int face) { cards.word[kPlace.word[face]] -= kPlace.unit[face]; }
@@ -190,7 +202,7 @@ inline int count(const Cards& cards) {
     return popcount(cards.word[0] & kColoredBits) + popcount(cards.word[1] & kColoredBits) + total_wilds(cards);
 }
 
-namespace table {
+namespace tables {
 
 struct WildThermometers {
     /// Copies of two wilds as nibbles to four bits each.
@@ -209,10 +221,10 @@ struct Listed {
     }
 };
 
-}  // namespace table
+}  // namespace tables
 
-inline constexpr table::WildThermometers kWildThermometer{};
-inline constexpr table::Listed kListed{};
+inline constexpr tables::WildThermometers kWildThermometer{};
+inline constexpr tables::Listed kListed{};
 
 /// The wilds of a hand as four bits for each, as many of them set as there are copies.
 inline uint32_t wild_bits(const Cards& cards) {
@@ -250,7 +262,7 @@ inline int list(const Cards& cards, uint8_t* faces) {
 #endif
 }
 
-namespace table {
+namespace tables {
 
 struct Points {
     uint64_t bit[5] = {};  // the faces of a word whose points have this binary digit
@@ -261,12 +273,12 @@ struct Points {
     }
 };
 
-}  // namespace table
+}  // namespace tables
 
 /// Points of a hand (rules 1).
 inline int points(const Cards& cards) {
-    constexpr table::Points digits{};
-    int sum = table::kWildPoints * total_wilds(cards);
+    constexpr tables::Points digits{};
+    int sum = tables::kWildPoints * total_wilds(cards);
     for (int b = 0; b < 5; ++b)
         sum += (popcount(cards.word[0] & digits.bit[b]) + popcount(cards.word[1] & digits.bit[b])) << b;
     return sum;

@@ -51,7 +51,7 @@ inline int draw_card(State& s, int player, Tape* tape) {
 
 // ---- What is legal ---------------------------------------------------------------------------------------------------
 
-namespace table {
+namespace tables {
 
 constexpr int kSides = kSymbols + 1;  // top symbols, and one more for a wild, which shows none
 
@@ -93,9 +93,9 @@ struct Matches {
     }
 };
 
-}  // namespace table
+}  // namespace tables
 
-inline constexpr table::Matches kMatches{};
+inline constexpr tables::Matches kMatches{};
 
 constexpr int kDrawFour = 3;  // the wild whose regular side rules 7 restricts
 static_assert(kFace[kColored + kDrawFour].regular.effect == Effect::bluff);
@@ -482,6 +482,8 @@ inline void deal_ordered(State& s, const Rules& rules, int num_players, int deal
 // ---- What a round is worth, the match (rules 8) ------------------------------------------------------------------------
 
 enum class Reward : uint8_t { win, points };
+inline constexpr const char* kRewardNames[] = {"win", "points"};
+static_assert(std::size(kRewardNames) == size_t(Reward::points) + 1);
 
 /// What each seat gets for the round just ended; sums to 0. `win`: 1 for the winner, -1/(n-1) for the others.
 /// `points`: each loser pays a hundredth of the points in its hand to the winner. No winner: 0.

@@ -8,6 +8,8 @@ namespace uno_flex_kernel {
 
 constexpr uint8_t kExternal = 255;  // a seat whose decisions come from outside; else a bot's number
 constexpr uint8_t kEveryone = 255;  // no seat in particular
+constexpr int kMaxHistory = 1024;   // events that a batch keeps of each game
+constexpr int kMaxThreads = 1024;
 
 /// What a batch keeps beside each game's state.
 struct Slot {

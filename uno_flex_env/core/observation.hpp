@@ -76,7 +76,7 @@ inline constexpr Part kParts[] = {
     {"scores", layout::kScores, kMaxPlayers, kScoreFeatures},
 };
 
-namespace table {
+namespace tables {
 
 struct Thermometers {
     uint16_t size[kDeckSize + 1] = {}, pile[kDeckSize + 1] = {};
@@ -126,12 +126,12 @@ struct FaceFeatures {
     }
 };
 
-}  // namespace table
+}  // namespace tables
 
-inline constexpr table::FaceFeatures kFaceFeatures{};
-inline constexpr table::Thermometers kThermometer{};
-inline constexpr table::SizeLanes kSizeLanes{};
-inline constexpr table::FlexFaces kFlexFaces{};
+inline constexpr tables::FaceFeatures kFaceFeatures{};
+inline constexpr tables::Thermometers kThermometer{};
+inline constexpr tables::SizeLanes kSizeLanes{};
+inline constexpr tables::FlexFaces kFlexFaces{};
 
 /// The words of an observation while they are being set. Every place is a constant, so each call is a few instructions.
 struct Features {

@@ -19,8 +19,22 @@ enum Switch : uint16_t {
 };
 constexpr int kSwitches = 9;
 
+/// Name and the two values of each switch, in the order of the bits; "true" and "false" are Booleans.
+struct SwitchInfo {
+    const char *name, *official, *other;
+};
+inline constexpr SwitchInfo kSwitchInfo[] = {
+    {"draw_four", "challenge", "strict"},      {"flex_draw_four_challenge", "false", "true"},
+    {"two_player_reverse", "skip", "pass"},    {"flex_action_match", "color_or_symbol", "color"},
+    {"play_drawn_card", "optional", "forced"}, {"uno_call", "automatic", "explicit"},
+    {"last_card_draws", "true", "false"},      {"stacking", "false", "true"},
+    {"draw_until_playable", "false", "true"},
+};
+static_assert(std::size(kSwitchInfo) == kSwitches);
+
 constexpr int kMinPlayers = 2, kMaxPlayers = 8;
 constexpr int kMaxDealt = 63;  // the official deck has 40 cards that are no numbers: one is always left to start with
+constexpr int kMaxHandSize = kMaxDealt / kMinPlayers;
 
 constexpr int kMaxTargetScore = 60000;  // a score must fit 16 bits also after the last round
 

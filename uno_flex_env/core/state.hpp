@@ -10,6 +10,8 @@
 UNO_FLEX_BEGIN
 
 enum class Phase : uint8_t { play, drawn, challenge, uno, catch_, stack, over };
+inline constexpr const char* kPhaseNames[] = {"play", "drawn", "challenge", "uno", "catch", "stack", "over"};
+static_assert(std::size(kPhaseNames) == size_t(Phase::over) + 1);
 
 enum Flag : uint8_t {
     kOrderedPile = 1 << 0,    // the draw pile is drawn from its end, not at random
