@@ -43,10 +43,9 @@ class Action(NamedTuple):
         return CODES[self.face] + ("!" if self.flex else "") + color + target
 
 
-
 def _action(row: tuple[Any, ...]) -> Action:
-    verb, face, color, offset, flex, effect, *rest = row
-    return Action(VERBS[verb], face, color, offset, flex, _core.EFFECTS[effect], *rest)
+    verb, *_, effect, _, _, _ = row
+    return Action._make(row)._replace(verb=VERBS[verb], effect=_core.EFFECTS[effect])
 
 
 ACTIONS = tuple(_action(row) for row in _core.actions())

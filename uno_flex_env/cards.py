@@ -44,10 +44,9 @@ class Face(NamedTuple):
         return COLORS[self.color] + SYMBOLS[self.symbol] + flex + shown
 
 
-
 def _face(row: tuple[Any, ...]) -> Face:
-    *printed, effect, draws, flex_effect, flex_draws = row
-    return Face(*printed, _core.EFFECTS[effect], draws, _core.EFFECTS[flex_effect], flex_draws)
+    *_, effect, _, flex_effect, _ = row
+    return Face._make(row)._replace(effect=_core.EFFECTS[effect], flex_effect=_core.EFFECTS[flex_effect])
 
 
 FACES = tuple(_face(row) for row in _core.faces())
