@@ -53,9 +53,10 @@ notebooks: $(READY) ## Run the notebooks from their text and keep what they show
 	$(BIN)/jupytext --sync notebooks/*.py
 	$(BIN)/jupyter execute --inplace notebooks/*.ipynb
 
-bench: $(READY) ## Measure the speed, also against other packages
+bench: $(READY) ## Measure the speed, also beside RLCard
 	$(PIP_INSTALL) rlcard
-	$(PY) -m uno_flex_env bench --peers
+	$(PY) -m uno_flex_env bench
+	$(PY) -m experiments core_speed
 
 lint: core ## Check style, types and formatting
 	$(PY) -m ruff check

@@ -25,6 +25,7 @@ COMMANDS = {
     "study": "when is a flex best spent? simulations, figures, a report",
     "ablation": "what each rule of thumb of the expert is worth",
     "networks": "parameters, shapes and cost of the networks",
+    "core_speed": "speed of the environments beside RLCard, and instructions per decision",
     "learning_speed": "speed of learning, also against sb3-contrib's MaskablePPO",
     "curves": "draw the learning curves of runs",
 }

@@ -1,4 +1,4 @@
-"""The commands: python -m uno_flex_env replay | perft | bench."""
+"""The commands: python -m uno_flex_env replay | perft | bench | soak."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from uno_flex_env.replay import read_games, read_record, snapshot_lines, table_l
 from uno_flex_env.rules import Rules
 
 FOUND, REFUSED, INTERRUPTED, CLOSED = 1, 2, 130, 141
-"""Exit statuses besides 0: a fault was found, bad input, Ctrl-C, nobody reads on. The last two are what shells say of a
-program that the signal ends."""
+"""Exit statuses besides 0: a soak found a fault; bad input; Ctrl-C; the reader of the output has closed it. The last
+two are those of a program that a signal ends."""
 
 BILLION = 10**9
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; its exit status."""
+    """Run a command and return its exit status."""
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.command is None:
@@ -36,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # What is still to be flushed at exit goes nowhere, without a word.
+        # Python flushes standard output at exit and would report the closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED
     except KeyboardInterrupt:
@@ -48,28 +48,29 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _short(reason: str, most: int = 2000) -> str:
-    """A reason that quotes a whole broken file is cut."""
+    """The reason, cut if it quotes a whole broken file."""
     return reason if len(reason) <= most else f"{reason[:most]} ... ({len(reason):,} characters)"
 
 
 # ---- replay ----
 
 REPLAY = """\
-Replay game records: JSON, one game a line, see section 11 of RULES.md.
-In Python, json.dumps(Game(3, seed=1).play("draw").to_record()) writes one.
+Replay game records: JSON, one game per line (rules 11, see RULES.md).
+json.dumps(Game(3, seed=1).play("draw").to_record()) writes one in Python.
 
-  a line an action  python -m uno_flex_env replay games.jsonl
+  line per action   python -m uno_flex_env replay games.jsonl
   as seat 1 saw it  python -m uno_flex_env replay --seat 1 games.jsonl
   for programs      python -m uno_flex_env replay --snapshots games.jsonl
   from a pipe       zcat games.jsonl.gz | python -m uno_flex_env replay -
 
 In the table > is clockwise, < counterclockwise, + a green Power, - a red one;
-"cards" are the hands' sizes by seat, "pile" is the draw pile. "decides" is who
-acts next and, unless it is an ordinary turn, on what: a card just drawn, the
-sum owed under stacking, a challenge, uno, catch.
+"cards" shows the size of each hand, "pile" the size of the draw pile.
+"decides" names the player to act and, outside an ordinary turn, the decision:
+a card just drawn, the cards owed under stacking, a challenge, uno, catch.
 
-A record that is broken or illegal is refused with its line, ply and reason, and
-exit status 2. The games before it have been printed, nothing of it has.
+A broken or illegal record ends the command with exit status 2 and a message
+with its line, ply and the reason. The games before it are printed; no part of
+the bad record is.
 """
 
 
@@ -106,8 +107,8 @@ def _opened(name: str) -> Iterator[IO[bytes]]:
 # ---- perft ----
 
 PERFT = """\
-Count the positions that lie DEPTH actions on; a round that ends earlier counts
-once. Two engines that agree on such numbers agree on the rules there.
+Count the positions that are DEPTH actions away. A round that ends earlier
+counts once. Compare the counts to check one engine against another.
 
   from a deal       python -m uno_flex_env perft 4 --players 3 --seed 7
   by first action   python -m uno_flex_env perft 4 --seed 7 --divide
@@ -130,7 +131,7 @@ def _perft(options: argparse.Namespace) -> int:
 
 
 def _game_at(file_name: str, ply: int | None) -> Game:
-    """The game of a file's first record, taken back to a ply."""
+    """The first game of a file, at its last ply or the given one."""
     with _opened(file_name) as file:
         try:
             game = next(read_games(file), None)
@@ -148,40 +149,24 @@ def _game_at(file_name: str, ply: int | None) -> Game:
 # ---- bench ----
 
 BENCH = """\
-Measure the speed: medians of several runs in which everything takes turns, so
-that what else the machine does slows all alike. One core unless it says more.
+Measure the speed: medians of several runs. Within a run everything takes turns,
+so other load on the machine slows everything alike. One core unless noted.
 
   everything        python -m uno_flex_env bench
-  in some seconds   python -m uno_flex_env bench --quick
-  beside RLCard     python -m uno_flex_env bench --peers  (needs rlcard)
-  with callgrind    python -m uno_flex_env bench --instructions
+  a few seconds     python -m uno_flex_env bench --quick
+  a larger batch    python -m uno_flex_env bench --games 4096
   for programs      python -m uno_flex_env bench --json bench.json
-
-Or look for faults: play random decisions under all combinations of switches and
-check everything after each. Exit status 1 if a fault is found; it is printed
-with the seed and the record that lead there.
-
-  a billion         python -m uno_flex_env bench --soak --threads 2
-  a short one       python -m uno_flex_env bench --soak 1e6 --seed 7
 """
 
 
 def _bench(options: argparse.Namespace) -> int:
-    return _measure(options) if options.soak is None else _soak(options)
-
-
-def _measure(options: argparse.Namespace) -> int:
     from uno_flex_env.bench.report import as_table
     from uno_flex_env.bench.run import QUICK, Settings, bench
 
-    if options.seed is not None:
-        raise ValueError("--seed goes with --soak")
     given = {name: getattr(options, name) for name in ("games", "runs", "threads", "seconds")}
     settings = replace(
         QUICK if options.quick else Settings(),
         **{name: value for name, value in given.items() if value is not None},
-        peers=options.peers,
-        instructions=options.instructions,
     )
     path = None if options.json in (None, "-") else Path(options.json)
     if path is not None:
@@ -194,15 +179,26 @@ def _measure(options: argparse.Namespace) -> int:
     return 0
 
 
+# ---- soak ----
+
+SOAK = """\
+Look for faults: play random decisions under all combinations of switches and
+check everything after each. Exit status 1 if there is a fault; the output then
+gives the seed and the record that reproduce it.
+
+  a billion         python -m uno_flex_env soak
+  on two threads    python -m uno_flex_env soak --threads 2
+  a short one       python -m uno_flex_env soak 1e6
+  with a seed       python -m uno_flex_env soak 1e6 --seed 7
+"""
+
+
 def _soak(options: argparse.Namespace) -> int:
-    from uno_flex_env.bench.progress import Progress
+    from uno_flex_env.progress import Progress
     from uno_flex_env.soak import soak
 
-    for name in ("games", "runs", "seconds", "json", "quick", "peers", "instructions"):
-        if getattr(options, name):
-            raise ValueError(f"--{name} does not go with --soak")
-    with Progress(options.soak, "decisions", sys.stderr) as progress:
-        outcome = soak(options.soak, seed=options.seed or 0, threads=options.threads or 1, advance=progress.advance)
+    with Progress(options.decisions, "decisions", sys.stderr) as progress:
+        outcome = soak(options.decisions, seed=options.seed, threads=options.threads, advance=progress.advance)
     print(outcome)
     return 0 if outcome.fault is None else FOUND
 
@@ -211,7 +207,7 @@ def _soak(options: argparse.Namespace) -> int:
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:
-    """A whole number in these bounds; 1e9 and 1_000_000 are such too."""
+    """The reader of a whole number in these bounds; it also reads 1e9 and 1_000_000."""
 
     def read(text: str) -> int:
         try:
@@ -260,13 +256,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m uno_flex_env",
         description="UNO Flex for reinforcement learning.",
-        epilog="Each command tells more: python -m uno_flex_env replay --help",
+        epilog="Help for a command: python -m uno_flex_env replay --help",
     )
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(title="commands", metavar="")
     _add_replay(_command(commands, "replay", _replay, "show the games of a file of records", REPLAY))
     _add_perft(_command(commands, "perft", _perft, "count positions, to compare engines", PERFT))
-    _add_bench(_command(commands, "bench", _bench, "measure the speed, or look for faults", BENCH))
+    _add_bench(_command(commands, "bench", _bench, "measure the speed", BENCH))
+    _add_soak(_command(commands, "soak", _soak, "look for faults by random play", SOAK))
     return parser
 
 
@@ -281,43 +278,45 @@ def _command(
 
 
 def _add_replay(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="file of records, one a line; - for standard input")
+    parser.add_argument("file", metavar="FILE", help="file with one record per line; - for standard input")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--snapshots", action="store_true", help="one JSON line a ply: the snapshot and the game's index")
+    form.add_argument("--snapshots", action="store_true", help="print a JSON line per ply: game and snapshot")
     form.add_argument(
-        "--seat", metavar="N", type=_whole(0, 7), help="show the table as this seat sees it, after every action"
+        "--seat", metavar="N", type=_whole(0, 7), help="show the table after each action as this seat sees it"
     )
 
 
 def _add_perft(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("depth", metavar="DEPTH", type=_whole(0, 100), help="actions to go on")
-    parser.add_argument("--divide", action="store_true", help="also the count below each legal action")
-    parser.add_argument("--players", metavar="N", type=_whole(2, 8), default=2, help="2 to 8 (2)")
-    parser.add_argument("--dealer", metavar="N", type=_whole(0, 7), help="seat of the dealer (the last)")
-    parser.add_argument("--seed", metavar="N", type=_whole(0, (1 << 64) - 1), default=0, help="of the deal (0)")
-    parser.add_argument("--rules", type=_switches, default={}, metavar="JSON", help="switches, as records name them")
-    parser.add_argument("--record", metavar="FILE", help="begin at the end of the first record of this file instead")
-    parser.add_argument("--ply", metavar="N", type=_whole(0, 1 << 30), help="begin after so many actions of the record")
+    parser.add_argument("depth", metavar="DEPTH", type=_whole(0, 100), help="number of actions")
+    parser.add_argument("--divide", action="store_true", help="also print the count for each first action")
+    parser.add_argument("--players", metavar="N", type=_whole(2, 8), default=2, help="number of players, 2 to 8 (2)")
+    parser.add_argument("--dealer", metavar="N", type=_whole(0, 7), help="seat of the dealer (the last seat)")
+    parser.add_argument("--seed", metavar="N", type=_whole(0, (1 << 64) - 1), default=0, help="seed of the deal (0)")
+    parser.add_argument("--rules", type=_switches, default={}, metavar="JSON", help="switches, named as in records")
+    parser.add_argument("--record", metavar="FILE", help="start from the end of the first record in this file")
+    parser.add_argument("--ply", metavar="N", type=_whole(0, 1 << 30), help="start after N actions of the record")
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="a few seconds, rough figures")
-    parser.add_argument("--json", metavar="FILE", help="write everything measured to this file; - prints it")
-    parser.add_argument("--peers", action="store_true", help="also RLCard's UNO")
-    parser.add_argument("--instructions", action="store_true", help="also instructions a decision, by callgrind")
-    parser.add_argument("--games", metavar="N", type=_whole(1, 1 << 20), help="games of the batch (1,024)")
-    parser.add_argument("--runs", metavar="N", type=_whole(1, 1000), help="runs whose median counts (7)")
-    parser.add_argument("--seconds", metavar="S", type=_seconds, help="of each contestant in each run (0.2)")
-    parser.add_argument("--threads", metavar="N", type=_whole(1, 256), help="of what has several (2); of the soak (1)")
+    parser.add_argument("--quick", action="store_true", help="take a few seconds; the figures are rough")
+    parser.add_argument("--json", metavar="FILE", help="write all results to this file; - prints them")
+    parser.add_argument("--games", metavar="N", type=_whole(1, 1 << 20), help="games in the batch (1,024)")
+    parser.add_argument("--runs", metavar="N", type=_whole(1, 1000), help="number of runs (7)")
+    parser.add_argument("--seconds", metavar="S", type=_seconds, help="time for each measurement in a run (0.2)")
+    parser.add_argument("--threads", metavar="N", type=_whole(1, 256), help="threads where there are several (2)")
+
+
+def _add_soak(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--soak",
+        "decisions",
         nargs="?",
-        const=BILLION,
+        default=BILLION,
         type=_whole(1, 10**15),
         metavar="N",
-        help="look for faults (a billion decisions)",
+        help="number of decisions (a billion)",
     )
-    parser.add_argument("--seed", metavar="N", type=_whole(0, (1 << 64) - 1), help="of the soak (0)")
+    parser.add_argument("--seed", metavar="N", type=_whole(0, (1 << 64) - 1), default=0, help="seed of the soak (0)")
+    parser.add_argument("--threads", metavar="N", type=_whole(1, 256), default=1, help="number of threads (1)")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def test_a_short_soak_finds_nothing(monkeypatch, level):
 
 def test_the_command_says_that_nothing_was_found(capsys):
     """With exit status 0."""
-    assert main(["bench", "--soak", "5e3", "--seed", "3"]) == 0
+    assert main(["soak", "5e3", "--seed", "3"]) == 0
 
     out = capsys.readouterr().out
     assert out.endswith(" decisions, no fault found\n")
@@ -48,7 +48,7 @@ def test_a_state_that_breaks_is_found(capsys, monkeypatch):
     """The size of a discard pile is changed by one. Printed are the seed and a record that leads there; status 1."""
     monkeypatch.setattr(soaking, "soak", partial(soak, spoil=True))
 
-    assert main(["bench", "--soak", "1e5", "--seed", "9"]) == 1
+    assert main(["soak", "1e5", "--seed", "9"]) == 1
 
     first, second, record = capsys.readouterr().out.splitlines()
     assert first == "soak with seed 9, table 1: discard pile and its size disagree"

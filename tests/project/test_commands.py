@@ -9,21 +9,22 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from experiments.core_speed import callgrind as instructions
-from experiments.core_speed import callgrind_target as counted
-from experiments.core_speed import peers
+from experiments.__main__ import main as experiments_main
+from experiments.speed import callgrind, callgrind_target, peers
 from tests.support.notation import record
 from tests.support.paths import GOLDEN, ROOT
 from uno_flex_env import Game, Rules, __main__, _core
 from uno_flex_env.__main__ import main
-from uno_flex_env.bench import batch_speed as speed
-from uno_flex_env.bench import measure, progress
+from uno_flex_env.bench import batch_speed, measure
+from uno_flex_env.progress import Progress
 from uno_flex_env.replay import read_games, snapshot_lines
 
 
@@ -339,10 +340,10 @@ def test_perft_refuses_bad_arguments(tmp_path, capsys, arguments, reason):
     assert reason in capsys.readouterr().err
 
 
-def status_of(*arguments: str) -> int:
+def status_of(*arguments: str, run: Callable[[list[str]], int] = main) -> int:
     """The exit status of a command in this process."""
     try:
-        return main(list(arguments))
+        return run(list(arguments))
     except SystemExit as leaving:
         return int(leaving.code or 0)
 
@@ -401,12 +402,7 @@ def only_batches(monkeypatch: pytest.MonkeyPatch) -> None:
         (["--seconds", "0"], "must be from 0.001"),
         (["--seconds", "nan"], "must be from 0.001"),
         (["--threads", "0"], "must be from 1"),
-        (["--seed", "1"], "goes with --soak"),
-        (["--soak", "0"], "must be from 1"),
-        (["--soak", "lots"], "must be a whole number"),
-        (["--soak", "inf"], "must be a whole number"),
-        (["--soak", "1", "--peers"], "--peers does not go with --soak"),
-        (["--soak", "1", "--json", "x"], "--json does not go with --soak"),
+        (["--seed", "1"], "unrecognized arguments: --seed"),
         (["--json", "no/where.json"], "No such file"),
         (["--fast"], "unrecognized arguments: --fast"),
     ],
@@ -414,13 +410,33 @@ def only_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bench_refuses_bad_arguments(capsys, monkeypatch, arguments, reason):
     """With exit status 2, and before anything is measured."""
 
-    def never(*arguments: object, **options: object) -> None:
-        raise AssertionError("it runs all the same")
-
     monkeypatch.setattr("uno_flex_env.bench.run.bench", never)
-    monkeypatch.setattr("uno_flex_env.soak.soak", never)
 
     assert status_of("bench", *arguments) == 2
+    assert reason in capsys.readouterr().err
+
+
+def never(*arguments: object, **options: object) -> None:
+    """In place of what a refused command must not do."""
+    raise AssertionError("it runs all the same")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["0"], "must be from 1"),
+        (["lots"], "must be a whole number"),
+        (["inf"], "must be a whole number"),
+        (["1", "--threads", "0"], "must be from 1"),
+        (["1", "--seed", "-1"], "must be from 0"),
+        (["1", "--json", "x"], "unrecognized arguments: --json"),
+    ],
+)
+def test_soak_refuses_bad_arguments(capsys, monkeypatch, arguments, reason):
+    """With exit status 2, and before anything is played."""
+    monkeypatch.setattr("uno_flex_env.soak.soak", never)
+
+    assert status_of("soak", *arguments) == 2
     assert reason in capsys.readouterr().err
 
 
@@ -462,14 +478,14 @@ def test_the_amount_of_work_takes_the_time_asked_for(monkeypatch):
 def test_peers_are_compared_with_in_one_release_only(monkeypatch, capsys):
     """And the message says what to install."""
     monkeypatch.setattr(peers, "version", lambda name: "1.0.7")
-    assert main(["bench", "--peers"]) == 2
+    assert experiments_main(["core_speed"]) == 2
     assert "RLCard 1.2.0, but 1.0.7 is installed" in capsys.readouterr().err
 
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(peers, "version", missing)
-    assert main(["bench", "--peers"]) == 2
+    assert experiments_main(["core_speed"]) == 2
     assert "pip install rlcard==1.2.0" in capsys.readouterr().err
 
 
@@ -477,18 +493,62 @@ def test_instructions_need_valgrind(monkeypatch, capsys):
     """And the message says so."""
     monkeypatch.setenv("PATH", "")
 
-    assert main(["bench", "--instructions"]) == 2
+    assert experiments_main(["core_speed", "--no-rlcard", "--instructions"]) == 2
     assert "valgrind is not installed" in capsys.readouterr().err
+
+
+def test_the_core_is_measured_beside_rlcard(monkeypatch, tmp_path, capsys):
+    """With a stand-in for RLCard whose round is over after three actions."""
+    monkeypatch.setattr(peers, "version", lambda name: peers.RELEASE)
+    monkeypatch.setitem(sys.modules, "rlcard", SimpleNamespace(make=lambda name, config: ThreeSteps()))
+    path = tmp_path / "speed.json"
+
+    assert experiments_main(["core_speed", "--runs", "2", "--seconds", "0.001", "--json", str(path)]) == 0
+
+    figures = json.loads(path.read_text())["figures"]
+    assert list(figures) == ["rlcard", "batch_2", "aec", "batch_to_rlcard", "aec_to_rlcard"]
+    assert all(len(figure["values"]) == 2 and min(figure["values"]) > 0 for figure in figures.values())
+    assert "batch / RLCard" in capsys.readouterr().out
+
+
+class ThreeSteps:
+    """What the comparison uses of RLCard's environment."""
+
+    def reset(self) -> tuple[dict[str, Any], int]:
+        self.left = 3
+        return {"legal_actions": {0: None}}, 0
+
+    def step(self, action: int) -> tuple[dict[str, Any], int]:
+        assert action == 0
+        self.left -= 1
+        return {"legal_actions": {0: None}}, 0
+
+    def is_over(self) -> bool:
+        return self.left == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["--no-rlcard"], "nothing to measure"),
+        (["--runs", "0"], "runs must be at least 1"),
+        (["--seconds", "nan"], "seconds must be from 0.001"),
+    ],
+)
+def test_a_comparison_of_nothing_is_refused(capsys, arguments, reason):
+    """With exit status 2."""
+    assert status_of("core_speed", *arguments, run=experiments_main) == 2
+    assert reason in capsys.readouterr().err
 
 
 def test_instructions_leave_out_what_happens_once(monkeypatch):
     """Two runs of different length are subtracted: a rule costs 400 here, the mask 80, the observation 450."""
-    cost = {speed.RULES_ONLY: 400, speed.MASK: 480, speed.OBSERVATION: 850, speed.ALL: 930}
+    cost = {batch_speed.RULES_ONLY: 400, batch_speed.MASK: 480, batch_speed.OBSERVATION: 850, batch_speed.ALL: 930}
     monkeypatch.setattr(
-        instructions, "_total", lambda players, parts, steps: 10**7 + instructions.GAMES * steps * cost[parts]
+        callgrind, "_total", lambda players, parts, steps: 10**7 + callgrind.GAMES * steps * cost[parts]
     )
 
-    figures = {each.name: each.median for each in instructions.instruction_figures(lambda: None)}
+    figures = {each.name: each.median for each in callgrind.instruction_figures(lambda: None)}
 
     expected = {"rules": 400, "mask": 80, "observation": 450, "all": 930}
     assert {name: figures[f"instructions_{name}_4"] for name in expected} == expected
@@ -496,7 +556,17 @@ def test_instructions_leave_out_what_happens_once(monkeypatch):
 
 def test_what_callgrind_runs_needs_nothing_but_the_core():
     """A start that brings numpy would take callgrind a minute."""
-    command = [sys.executable, "-I", "-S", counted.__file__, str(_core.__file__), "4", "2", str(speed.ALL), "20"]
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        callgrind_target.__file__,
+        str(_core.__file__),
+        "4",
+        "2",
+        str(batch_speed.ALL),
+        "20",
+    ]
 
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
 
@@ -509,7 +579,7 @@ def test_progress_is_a_line_now_and_then(monkeypatch):
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     stream = io.StringIO()
 
-    with progress.Progress(1000, "runs", stream) as steps:
+    with Progress(1000, "runs", stream) as steps:
         for clock[0] in (1.0, 20.0, 21.0, 40.0):
             steps.advance(100)
 
@@ -519,7 +589,7 @@ def test_progress_is_a_line_now_and_then(monkeypatch):
 # ---- Help ------------------------------------------------------------------------------------------------------------
 
 
-COMMANDS = {"replay": __main__.REPLAY, "perft": __main__.PERFT, "bench": __main__.BENCH}
+COMMANDS = {name: getattr(__main__, name.upper()) for name in ("replay", "perft", "bench", "soak")}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -33,13 +33,18 @@ def batch_of(num_games: int, num_players: int, num_threads: int = 1) -> VecEnv:
     return env
 
 
+def batch_contestant(env: VecEnv) -> Contestant:
+    """Random play inside the core, with mask and observation written for every decision."""
+    return Contestant(f"batch_{env.num_players}", _in_core(env, ALL))
+
+
 def batch_contestants(num_games: int, large: int | None, num_threads: int) -> list[Contestant]:
     """Random play in the core with everything written, its parts, its floor, and the same stepped from Python."""
     contestants = []
     for players in PLAYERS:
         env = batch_of(num_games, players)
         contestants += [
-            Contestant(f"batch_{players}", _in_core(env, ALL)),
+            batch_contestant(env),
             Contestant(f"floor_{players}", _floor(batch_of(num_games, players))),
             Contestant(f"python_{players}", _from_python(env)),
         ]

@@ -1,4 +1,4 @@
-"""How far a long command is: a bar where tqdm is installed and somebody watches, else a line now and then."""
+"""Progress of a long command: a bar on a terminal where tqdm is installed, else a line every ten seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EVERY = 10.0  # seconds between lines
 
 
 class Progress:
-    """A context; `advance` counts."""
+    """A context manager that writes to `stream` how many of `total` units are done."""
 
     def __init__(self, total: int, unit: str, stream: TextIO) -> None:
         self.total, self.unit, self.stream = total, unit, stream
@@ -29,7 +29,7 @@ class Progress:
             self._bar.close()
 
     def advance(self, count: int = 1) -> None:
-        """So many more are done."""
+        """Count that many more units as done."""
         self.done += count
         if self._bar is not None:
             self._bar.update(count)

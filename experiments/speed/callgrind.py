@@ -1,4 +1,4 @@
-"""Instructions a decision, by callgrind: a figure that does not move with the machine's load."""
+"""Instructions per decision, counted by Callgrind: a figure that does not depend on the machine's load."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from experiments.core_speed import callgrind_target as counted
+from experiments.speed import callgrind_target
 from uno_flex_env import _core
 from uno_flex_env.bench.batch_speed import ALL, MASK, OBSERVATION, PLAYERS, RULES_ONLY
 from uno_flex_env.bench.measure import Figure
 
 GAMES = 256
 STEPS = (100, 300)
-"""Two runs that differ in nothing but this: the difference is free of everything that happens once."""
+"""Two runs that differ in their steps only: their difference leaves out what happens once."""
 
 INSTRUCTION_RUNS = 4 * len(PLAYERS) * len(STEPS)
 
 LEVEL = "avx2"
-"""Valgrind knows no AVX-512."""
+"""The instruction set of the core that is counted. Valgrind knows no AVX-512."""
 
 
 def check_available() -> None:
-    """ValueError unless callgrind can run the core here."""
+    """Raise ValueError unless Callgrind can run the core on this machine."""
     if shutil.which("valgrind") is None:
         raise ValueError("valgrind is not installed: its callgrind counts the instructions")
     if LEVEL not in _core.levels():
@@ -35,7 +35,8 @@ def check_available() -> None:
 
 
 def instruction_figures(advance: Callable[[], None]) -> list[Figure]:
-    """What the rules, the mask and the observation cost a decision, for each number of players."""
+    """The cost of the rules, the mask and the observation, for each number of players. `advance` is called after each
+    run of Callgrind."""
     group = f"Instructions a decision (callgrind, level {LEVEL})"
     figures = []
     for players in PLAYERS:
@@ -61,11 +62,11 @@ def _instructions(players: int, parts: int, advance: Callable[[], None]) -> floa
 
 
 def _total(players: int, parts: int, steps: int) -> int:
-    """All instructions of one run."""
+    """All instructions of one run of `callgrind_target.py`."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "callgrind.out")
         numbers = map(str, (GAMES, players, parts, steps))
-        program = [sys.executable, "-I", "-S", str(counted.__file__), str(_core.__file__), *numbers]
+        program = [sys.executable, "-I", "-S", str(callgrind_target.__file__), str(_core.__file__), *numbers]
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", *program]
         env = os.environ | {"UNO_FLEX_LEVEL": LEVEL, "PYTHONHASHSEED": "0"}
         answer = subprocess.run(command, env=env, capture_output=True, text=True)

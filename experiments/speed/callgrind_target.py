@@ -1,7 +1,7 @@
-"""What callgrind runs: random play on the core alone. Python's own start would take callgrind many times as long with
-the package, since that brings numpy.
+"""The program that Callgrind runs: random play on the core alone, without the package, whose numpy starts slowly under
+Callgrind.
 
-    valgrind --tool=callgrind python -I -S counted.py PATH_OF_THE_CORE GAMES PLAYERS PARTS STEPS
+    valgrind --tool=callgrind python -I -S callgrind_target.py PATH_OF_THE_CORE GAMES PLAYERS PARTS STEPS
 """
 
 import importlib.util
@@ -10,7 +10,7 @@ from array import array
 
 
 def main(path: str, games: int, players: int, parts: int, steps: int) -> None:
-    """Deal a batch and step it."""
+    """Deal a batch of `games` games and take `steps` random steps in each; `parts` as in `Batch.random_steps`."""
     spec = importlib.util.spec_from_file_location("_core", path)
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""RLCard's UNO, the environment that most people know, in the same run."""
+"""The environments beside RLCard's UNO, in the same runs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import random
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from uno_flex_env.bench.aec_speed import aec_contestants
+from uno_flex_env.bench.batch_speed import batch_contestant, batch_of
 from uno_flex_env.bench.measure import Contestant, Figure, Race, rate, ratios
 
 RELEASE = "1.2.0"
+NUM_ENVS = 1024
 
 
 def check_installed() -> None:
-    """ValueError unless RLCard is there, in the release that is compared with."""
+    """Raise ValueError unless RLCard is installed in the release to compare with."""
     try:
         found = version("rlcard")
     except PackageNotFoundError:
@@ -22,12 +25,15 @@ def check_installed() -> None:
 
 
 def peer_contestants() -> list[Contestant]:
-    """RLCard's UNO, two players who choose at random among the legal actions; its `step` encodes the observation."""
+    """RLCard's UNO, the batch and the PettingZoo environment. All play with two players who choose at random among the
+    legal actions, and all write an observation for each decision."""
     import rlcard
 
     env = rlcard.make("uno", config={"seed": 1})
     rng = random.Random(1)
-    return [Contestant("rlcard", lambda steps: rate(lambda: _play(env, rng, steps)))]
+    ours = [each for each in aec_contestants() if each.name == "aec"]
+    theirs = Contestant("rlcard", lambda steps: rate(lambda: _play(env, rng, steps)))
+    return [batch_contestant(batch_of(NUM_ENVS, 2)), *ours, theirs]
 
 
 def _play(env: Any, rng: random.Random, steps: int) -> int:
@@ -42,11 +48,13 @@ def _play(env: Any, rng: random.Random, steps: int) -> int:
 
 
 def peer_figures(values: Race) -> list[Figure]:
-    """RLCard's rate, and how many times as fast the batch and the AEC environment are."""
+    """The rates of `peer_contestants`, and how many times as fast as RLCard the others are."""
     group = f"RLCard {RELEASE}: its UNO of two players, env.step with random legal actions"
     batch, aec = ratios(values, "batch_2", "rlcard"), ratios(values, "aec", "rlcard")
     return [
         Figure("rlcard", group, "RLCard", "steps/s", tuple(values["rlcard"])),
+        Figure("batch_2", group, f"batch, {NUM_ENVS:,} games", "decisions/s", tuple(values["batch_2"])),
+        Figure("aec", group, "uno_flex_v0.env()", "steps/s", tuple(values["aec"])),
         Figure("batch_to_rlcard", group, "batch / RLCard", "ratio", batch, ">= 250"),
         Figure("aec_to_rlcard", group, "uno_flex_v0.env() / RLCard", "ratio", aec, ">= 2.5"),
     ]

@@ -1,0 +1,1 @@
+"""The core's speed beside another package, and in instructions."""
