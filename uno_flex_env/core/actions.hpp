@@ -3,7 +3,7 @@
 
 #include "cards.hpp"
 
-UNO_FLEX_BEGIN
+namespace uno_flex {
 
 enum class Verb : uint8_t { play, draw, keep, accept, challenge, uno, silent, catch_, ignore };
 inline constexpr const char* kVerbNames[] = {"play", "draw",   "keep",  "accept", "challenge",
@@ -32,6 +32,15 @@ constexpr int kOffsets = 7;                                   // opponents of th
 constexpr int kVerbs = kTargetFlex + 2 * kColors * kOffsets;  // draw, keep, accept, ... in the order of Verb
 constexpr int kActions = kVerbs + 8;
 static_assert(kActions == 216);
+
+/// A set of actions, bit a of the 256.
+struct ActionSet {
+    uint64_t word[4];
+};
+
+}  // namespace uno_flex
+
+UNO_FLEX_BEGIN
 
 constexpr int verb_action(Verb verb) { return kVerbs + int(verb) - 1; }
 
@@ -76,11 +85,6 @@ struct Actions {
 }  // namespace tables
 
 inline constexpr tables::Actions kAction{};
-
-/// A set of actions, bit a of the 256.
-struct ActionSet {
-    uint64_t word[4];
-};
 
 inline bool contains(const ActionSet& set, int action) { return set.word[action >> 6] >> (action & 63) & 1; }
 inline bool any(const ActionSet& set) { return (set.word[0] | set.word[1] | set.word[2] | set.word[3]) != 0; }

@@ -18,7 +18,7 @@ constexpr uint8_t kNoEvent = 255;
 /// Parts of the work of a step, for measuring what each costs.
 enum Work : int { kRulesOnly = 0, kMask = 1, kObservation = 2, kAll = kMask | kObservation };
 
-inline State& state_of(const Batch& b, int game) { return static_cast<State*>(b.states)[game]; }
+inline State& state_of(const Batch& b, int game) { return b.states[game]; }
 
 /// A seed for the `index`-th of a family; neighbors have nothing in common.
 inline uint64_t derive_seed(uint64_t seed, uint64_t index) {
@@ -35,7 +35,7 @@ inline void begin_episode(const Batch& b, int game) {
     State& s = state_of(b, game);
     Slot& slot = b.slots[game];
     slot.decisions = slot.lying = 0;
-    deal(s, *static_cast<const Rules*>(b.rules), b.num_players, b.dealer, episode_seed(slot));
+    deal(s, *b.rules, b.num_players, b.dealer, episode_seed(slot));
     if (b.match) s.flags |= kMatch;
     clear_events(b, game);
 }

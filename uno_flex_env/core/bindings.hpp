@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "kernel.hpp"
+#include "dispatch.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,10 +35,6 @@ inline void check_table(const Rules& rules, int num_players, int dealer) {
                                                      std::to_string(num_players - 1) + ", got " +
                                                      std::to_string(dealer));
 }
-
-/// The kernels of the levels that this processor runs, the best first, and the one to use.
-std::vector<const uno_flex_kernel::Kernel*> kernels();
-const uno_flex_kernel::Kernel& choose_kernel();
 
 void bind_tables(nb::module_& m);
 void bind_states(nb::module_& m);

@@ -7,6 +7,7 @@
 
 namespace {
 
+using uno_flex_kernel::choose_kernel;
 using uno_flex_kernel::Kernel;
 using uno_flex_kernel::kEveryone;
 using uno_flex_kernel::Pool;

@@ -16,7 +16,7 @@ Rules make_rules(int switches, int hand_size, int target_score, const std::optio
             "hand_size must be from 1 to 63, got " + std::to_string(hand_size));
     require(target_score >= 1 && target_score <= kMaxTargetScore,
             "target_score must be from 1 to 60000, got " + std::to_string(target_score));
-    Rules rules;
+    Rules rules = kOfficialRules;
     rules.switches = uint16_t(switches);
     rules.hand_size = uint8_t(hand_size);
     rules.target_score = uint16_t(target_score);

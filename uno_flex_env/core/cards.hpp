@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <iterator>
 
-#include "level.hpp"
+#include "simd.hpp"
 
-UNO_FLEX_BEGIN
+namespace uno_flex {
 
 constexpr int kColors = 4;    // r y g b
 constexpr int kSlots = 22;    // faces of one color: classic 1-8 S R D, then Flex 1-8 S R D
@@ -59,6 +59,20 @@ struct Face {
     bool flip_icon = false;
     Side regular, flex;
 };
+
+/// A multiset of cards in 16 bytes. Word w holds the 22 faces of color 2w from bit 0 and of color 2w+1 from bit 22, the
+/// same symbol at the same place of both, and how many copies (0-4) of the wilds 2w and 2w+1 as nibbles from bit 48.
+struct Cards {
+    uint64_t word[2];
+};
+
+constexpr uint64_t kColoredBits = (uint64_t(1) << 2 * kSlots) - 1;
+constexpr int kWildShift = 48;
+constexpr uint64_t kWildBits = uint64_t(0x77) << kWildShift;
+
+}  // namespace uno_flex
+
+UNO_FLEX_BEGIN
 
 namespace tables {
 
@@ -122,16 +136,6 @@ inline constexpr tables::Faces kFace{};
 
 constexpr bool is_wild(int face) { return face >= kColored; }
 constexpr bool is_number(int face) { return face < kColored && kFace[face].symbol < kNumbers; }
-
-/// A multiset of cards in 16 bytes. Word w holds the 22 faces of color 2w from bit 0 and of color 2w+1 from bit 22, the
-/// same symbol at the same place of both, and how many copies (0-4) of the wilds 2w and 2w+1 as nibbles from bit 48.
-struct Cards {
-    uint64_t word[2];
-};
-
-constexpr uint64_t kColoredBits = (uint64_t(1) << 2 * kSlots) - 1;
-constexpr int kWildShift = 48;
-constexpr uint64_t kWildBits = uint64_t(0x77) << kWildShift;
 
 namespace tables {
 

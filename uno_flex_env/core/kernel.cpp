@@ -77,12 +77,11 @@ void touch(const Batch& b, int begin, int end, int steps) {
 }
 
 void play_out_states(const Playouts& p, int begin, int end) {
-    const State* states = static_cast<const State*>(p.states);
     for (int i = begin; i < end; ++i) {
         uint64_t rng = p.keys ? p.keys[i] : derive_seed(p.seed, uint64_t(i));
         int64_t decisions = 0;
         for (int r = 0; r < p.repeats; ++r) {
-            State s = states[i];
+            State s = p.states[i];
             const uint32_t before = s.ply;
             play_out(s, p.bots, rng);
             decisions += s.ply - before;
@@ -95,8 +94,7 @@ void play_out_states(const Playouts& p, int begin, int end) {
 }
 
 void draw_worlds(const uno_flex_kernel::Worlds& w, int begin, int end) {
-    for (int i = begin; i < end; ++i)
-        static_cast<State*>(w.states)[i] = determinize(static_cast<const State*>(w.views)[i], w.viewers[i], w.keys[i]);
+    for (int i = begin; i < end; ++i) w.states[i] = determinize(w.views[i], w.viewers[i], w.keys[i]);
 }
 
 }  // namespace

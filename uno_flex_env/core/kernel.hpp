@@ -1,10 +1,18 @@
-// The face of the batch kernels: plain pointers and numbers, the same for every instruction-set level.
+// The face of the batch kernels: pointers and numbers, the same for every instruction-set level.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+namespace uno_flex {
+struct Rules;
+struct State;
+}  // namespace uno_flex
+
 namespace uno_flex_kernel {
+
+using uno_flex::Rules;
+using uno_flex::State;
 
 constexpr uint8_t kExternal = 255;  // a seat whose decisions come from outside; else a bot's number
 constexpr uint8_t kEveryone = 255;  // no seat in particular
@@ -28,12 +36,12 @@ struct Event {
 
 struct Batch {
     // The games.
-    void* states;
+    State* states;
     Slot* slots;
     const uint8_t* controllers;  // [game][8]: kExternal or a bot's number, for each seat
     const uint8_t* learners;     // [game]: the seat whose decisions count and whose view is final; kEveryone: all seats
     Event* events;               // [game][history], the newest last; action 255: no event yet
-    const void* rules;
+    const Rules* rules;
     int num_players, dealer;     // dealer of the first round
     bool match, deal_again;      // deal again when a game ends, or leave it lying
     uint8_t reward;
@@ -54,7 +62,7 @@ struct Batch {
 };
 
 struct Playouts {
-    const void* states;
+    const State* states;
     const uint8_t* bots;  // [8]
     int repeats;
     uint64_t seed;
@@ -66,15 +74,15 @@ struct Playouts {
 
 /// Worlds drawn from views: see determinize() in information.hpp.
 struct Worlds {
-    const void* views;
+    const State* views;
     const int8_t* viewers;  // [view]
     const uint64_t* keys;   // [view]
-    void* states;           // [view]: where they go
+    State* states;          // [view]: where they go
 };
 
 /// Look ahead from views (search.hpp).
 struct Search {
-    const void* views;
+    const State* views;
     const int8_t* viewers;    // [view]
     const uint64_t* keys;     // [view]: all luck of a search
     const int64_t* defaults;  // [view]: the action to be left only for a better one
@@ -91,7 +99,7 @@ struct Search {
 
 /// Random play in which everything is checked (soak.hpp).
 struct Soak {
-    const void* rules;
+    const Rules* rules;
     int num_players;
     bool match;         // rounds add up to matches
     uint64_t seed;

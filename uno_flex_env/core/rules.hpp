@@ -3,7 +3,7 @@
 
 #include "cards.hpp"
 
-UNO_FLEX_BEGIN
+namespace uno_flex {
 
 /// One bit each; zero is the official reading.
 enum Switch : uint16_t {
@@ -39,11 +39,17 @@ constexpr int kMaxHandSize = kMaxDealt / kMinPlayers;
 constexpr int kMaxTargetScore = 60000;  // a score must fit 16 bits also after the last round
 
 struct Rules {
-    uint16_t switches = 0;
-    uint16_t target_score = 500;
-    uint8_t hand_size = 7;
-    Cards deck = official_deck();
+    uint16_t switches;
+    uint16_t target_score;
+    uint8_t hand_size;
+    Cards deck;
 };
+
+}  // namespace uno_flex
+
+UNO_FLEX_BEGIN
+
+inline constexpr Rules kOfficialRules = {0, 500, 7, official_deck()};
 
 /// Why these rules can't be played with so many players, or nullptr.
 inline const char* refuse(const Rules& rules, int num_players) {

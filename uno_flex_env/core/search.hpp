@@ -273,7 +273,7 @@ inline void search_views(const Search& q, int begin, int end) {
     uint8_t bots[kMaxPlayers];
     std::memset(bots, q.bot, sizeof bots);
     for (int i = begin; i < end; ++i) {
-        const State& view = static_cast<const State*>(q.views)[i];
+        const State& view = q.views[i];
         const bool choice = popcount(view.legal.word[0]) + popcount(view.legal.word[1]) + popcount(view.legal.word[2]) +
                                 popcount(view.legal.word[3]) >
                             1;

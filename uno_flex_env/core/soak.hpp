@@ -65,7 +65,6 @@ inline bool play_round(State& s, Soak& job, uint64_t& rng) {
 /// Play rounds, or matches, until so many decisions have been taken and a round is over, until a fault is found, or until
 /// a round that does not end is given up.
 inline void soak(Soak& job) {
-    const Rules& rules = *static_cast<const Rules*>(job.rules);
     uint64_t rng = job.seed;
     State s;
     do {
@@ -73,7 +72,7 @@ inline void soak(Soak& job) {
         if (job.taken > 0 && has(s, kMatch) && match_winner(s) == kNone) {
             next_round(s, job.deal_seed);
         } else {
-            deal(s, rules, job.num_players, random_below(rng, job.num_players), job.deal_seed);
+            deal(s, *job.rules, job.num_players, random_below(rng, job.num_players), job.deal_seed);
             if (job.match) s.flags |= kMatch;
         }
         job.dealer = s.dealer;

@@ -7,7 +7,7 @@
 #include "actions.hpp"
 #include "rules.hpp"
 
-UNO_FLEX_BEGIN
+namespace uno_flex {
 
 enum class Phase : uint8_t { play, drawn, challenge, uno, catch_, stack, over };
 inline constexpr const char* kPhaseNames[] = {"play", "drawn", "challenge", "uno", "catch", "stack", "over"};
@@ -79,6 +79,10 @@ struct alignas(64) State {
 };
 
 static_assert(sizeof(State) == 704);
+
+}  // namespace uno_flex
+
+UNO_FLEX_BEGIN
 
 /// Name, place and type of each field, for JSON and for people.
 struct FieldInfo {

@@ -1,7 +1,9 @@
 // The instruction-set level that a file is compiled for, and the few bit tricks that depend on it.
 //
-// kernel.cpp is compiled once per level. Everything in these headers lives in an inline namespace named after the
-// level, so that code built for AVX-512 never stands in for the baseline's when the linker folds equal symbols.
+// kernel.cpp is compiled once per level. Functions, and the tables that they build, live in an inline namespace named
+// after the level, so that code built for AVX-512 never stands in for the baseline's when the linker folds equal
+// symbols. Structs of plain data (Cards, ActionSet, Rules, State) are the same for all levels and live outside it: so
+// the bindings hand them to any kernel.
 #pragma once
 
 #include <bit>
