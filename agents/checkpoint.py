@@ -16,6 +16,7 @@ import torch
 import uno_flex_env
 from agents.atomic import write_whole
 from agents.network import ActorCritic, NetworkConfig
+from agents.policy_spec import PolicySpec
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
 
@@ -95,6 +96,7 @@ def find_policy(name: str) -> Path | None:
 
 
 def digests(policies: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of the file of each policy that is a network or a search guided by one: results hold for no other."""
-    files = {name: find_policy(name.rpartition(",")[2].removesuffix(":greedy")) for name in policies}
+    """The SHA-256 of the network of each policy that has one: results of a policy hold for these weights alone."""
+    networks = {name: PolicySpec.parse(name).network for name in policies}
+    files = {name: find_policy(network) for name, network in networks.items() if network is not None}
     return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file}

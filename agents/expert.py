@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from agents.candidates import FLEX_CARDS, Choices, Flags, Numbers, sides, verbs
-from agents.policy import Actions, Decisions, uniforms
+from agents.policy import Actions, Decisions
+from uno_flex_env.seeding import uniforms
 
 _DRAW, _CHALLENGE, _LET_OFF = verbs("draw keep"), verbs("challenge"), verbs("silent ignore")
 _REGULAR_SIDES = FLEX_CARDS & sides("1 2 3 4 5 6 7 8 S R D", flex=False)

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.candidates import FLEX, PLAY, flags, sides
-from agents.policy import Actions, Decisions, Policy, RuleBot, looks_ahead
+from agents.policy import Actions, Decisions, Policy, looks_ahead
+from agents.rule_bot import RuleBot
 from uno_flex_env.actions import text_to_action
 from uno_flex_env.observation import SIZE_STEPS, parts
 from uno_flex_env.rules import MIN_PLAYERS

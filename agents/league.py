@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Noise, Policy, looks_ahead, make_policy
+from agents.policy import Policy, looks_ahead
+from agents.policy_factory import make_policy
 from uno_flex_env.rules import MAX_PLAYERS
+from uno_flex_env.seeding import Noise
 
 LEARNER = -1
 """In a table of who sits where: the seat learns."""
@@ -27,7 +29,7 @@ class LeagueConfig:
     fraction: float = 0.0
     """Share of the games in which one seat learns and an opponent plays all others; the rest is pure self-play."""
     opponents: tuple[str, ...] = ()
-    """Policies that always belong to the league, by the names of `agents.policy.make_policy`."""
+    """Policies that always belong to the league, by the names of `agents.policy_factory.make_policy`."""
     snapshots: int = 0
     """Past selves that belong to it; a new one takes the place of the oldest."""
     every: int = 5_000_000

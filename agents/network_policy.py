@@ -9,7 +9,8 @@ import torch
 
 from agents.checkpoint import load_network
 from agents.network import ActorCritic, masked_softmax, sample
-from agents.policy import Actions, Decisions, uniforms
+from agents.policy import Actions, Decisions
+from uno_flex_env.seeding import uniforms
 
 ROWS = 4096
 """Computed at once: enough to keep the processor busy, few enough to stay in its cache."""

@@ -12,15 +12,14 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from agents.device import Precision, matmul_dtype
 from agents.network import ActorCritic, chosen, kl_divergence, masked_log_softmax
 from agents.rollout import Experience
-
-Precision = Literal["auto", "float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class PPO:
         self.network = network.to(device)
         self.magnet = copy.deepcopy(self.network).requires_grad_(False) if config.magnet else None
         self.optimizer = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, fused=True)
-        self.precision = resolve(config.precision, device)
+        self.precision = matmul_dtype(config.precision, device)
         self.updates = 0
         self.generator = torch.Generator().manual_seed(seed)
 
@@ -178,25 +177,3 @@ def _named(values: list[Tensor]) -> dict[str, float]:
 
 def _between(start: float, end: float, progress: float) -> float:
     return start + (end - start) * progress
-
-
-def choose_device(name: str = "auto") -> torch.device:
-    """CUDA, Apple's MPS or the CPU, the first that is there; or the one that is named. ValueError if there is none."""
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    found = [kind for kind, available in there.items() if available]
-    if name not in ("auto", *found):
-        raise ValueError(f"device must be auto or one that is there, {', '.join(found)}, got {name!r}")
-    return torch.device(found[0] if name == "auto" else name)
-
-
-def resolve(precision: Precision, device: torch.device) -> torch.dtype:
-    """The type in which matrix products are computed."""
-    if precision != "auto":
-        return torch.float32 if precision == "float32" else torch.bfloat16
-    if device.type == "cuda":
-        able = torch.cuda.is_bf16_supported(including_emulation=False)
-        return torch.bfloat16 if able else torch.float32
-    # Processors without such instructions emulate bfloat16, which is slower than float32.
-    has: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    fast = device.type == "cpu" and (has.get("avx512_bf16") or has.get("amx_bf16"))
-    return torch.bfloat16 if fast else torch.float32

@@ -6,43 +6,20 @@ the noise of the playouts. Neither sees a hidden card: `Decisions.views` holds n
 
 from __future__ import annotations
 
-import re
 import time
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from agents.budget import Budget
+from agents.device import matmul_dtype
 from agents.network_policy import NetworkPolicy
 from agents.policy import Actions, Decisions, Policy
-from agents.ppo import resolve
-from uno_flex_env.envs.seat_games import mixed
-from uno_flex_env.positions import MOST_SECONDS, MOST_SIMULATIONS, Positions, Views
+from uno_flex_env.positions import Positions, Views
+from uno_flex_env.seeding import splitmix64
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a search may spend on one move: simulations, or seconds of the thread's processor time: waiting for a busy
-    processor does not count. What is too little for a decision leaves the default move: less than 17 simulations in a
-    tree, 32 in a flat search, 64 with a network."""
-
-    simulations: int = 0
-    seconds: float = 0.0
-
-    @classmethod
-    def read(cls, text: str) -> Budget:
-        """From "200" (simulations) or "100ms"; ValueError for anything else."""
-        number = re.fullmatch(r"([0-9]+)(ms)?", text)
-        most = 1000 * MOST_SECONDS if number and number[2] else MOST_SIMULATIONS
-        if number is None or not 1 <= int(number[1]) <= most:
-            raise ValueError(
-                f"the budget of a search is simulations, as 200, or milliseconds, as 100ms, "
-                f"at most {MOST_SIMULATIONS} or {1000 * MOST_SECONDS}ms, got {text!r}"
-            )
-        return cls(seconds=int(number[1]) / 1000) if number[2] else cls(simulations=int(number[1]))
 
 
 class BotSearch:
@@ -113,7 +90,7 @@ class NetworkSearch:
                 f"{prior.name} can't guide a search: its values are of the reward {prior.reward!r}, not 'win'"
             )
         self.name, self.prior, self.budget = name, prior, budget
-        self.precision = resolve("auto", torch.device("cpu"))
+        self.precision = matmul_dtype("auto", torch.device("cpu"))
 
     def act(self, seen: Decisions) -> Actions:
         """As `Policy.act`."""
@@ -137,7 +114,7 @@ class NetworkSearch:
                 break
             if worlds and began + elapsed * (1 + self.WORLDS / worlds) > until:
                 break  # there is no time for as many again
-            keys = mixed(key + np.arange(worlds, worlds + self.WORLDS, dtype=np.uint64))
+            keys = splitmix64(key + np.arange(worlds, worlds + self.WORLDS, dtype=np.uint64))
             played = self._play_on(view, candidates, keys, until)
             if played is None:
                 break
@@ -212,18 +189,3 @@ def views_of(seen: Decisions, name: str) -> Views:
             f"{name} looks ahead and needs Decisions.views, which environments don't give; match play does"
         )
     return seen.views
-
-
-def make_search(spec: str) -> Policy:
-    """A search by its name; see `agents.policy.make_policy`."""
-    from agents.policy import make_policy
-
-    kind, _, rest = spec.partition(":")
-    text, _, prior_name = rest.partition(",")
-    budget = Budget.read(text)
-    prior = make_policy(prior_name or "expert")
-    if isinstance(prior, NetworkPolicy):
-        if kind != "search":
-            raise ValueError(f"{spec!r}: a network guides search:, not {kind}:")
-        return NetworkSearch(spec, prior, budget)
-    return BotSearch(spec, prior, budget, "flat" if kind == "flat" else "tree")

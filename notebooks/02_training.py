@@ -32,7 +32,8 @@ from IPython.display import Image
 
 from agents.match.runner import duel, play_match
 from agents.network import NetworkConfig
-from agents.policy import Actions, Decisions, decision_noise, make_policy
+from agents.policy import Actions, Decisions
+from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments.commands.train import Config, Trainer, measure
@@ -44,6 +45,7 @@ from uno_flex_env.observation import parts
 from uno_flex_env.positions import Positions
 from uno_flex_env.render import picture
 from uno_flex_env.render.modes import table_of
+from uno_flex_env.seeding import decision_noise
 
 # %% [markdown]
 # ## What learns, and how

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Decisions, Policy, ask, decision_noise, looks_ahead
+from agents.policy import Decisions, Policy, ask, looks_ahead
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.envs.vec_env import aligned, make_batch
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
+from uno_flex_env.seeding import decision_noise
 
 NO_WINNER, GIVEN_UP = -1, -2
 

@@ -26,7 +26,8 @@ from scipy.special import stdtrit
 from tqdm import tqdm
 
 from agents.match.games import GIVEN_UP, NO_WINNER, Deals, Played, play_deals
-from agents.policy import Policy, make_policy
+from agents.policy import Policy
+from agents.policy_factory import make_policy
 from uno_flex_env.options import check_whole, checked_rules, checked_seed
 from uno_flex_env.rules import Rules
 

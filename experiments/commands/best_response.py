@@ -12,7 +12,7 @@ import tyro
 from agents.atomic import write_whole
 from agents.league import LeagueConfig
 from agents.match.runner import LONGEST_GAME, Rate, cores, duel, progress_bar, worker_pool
-from agents.policy import make_policy
+from agents.policy_factory import make_policy
 from experiments.commands.train import Config as TrainConfig
 from experiments.commands.train import begin, learn
 from experiments.output import say

@@ -9,7 +9,7 @@ import tyro
 
 from agents.atomic import write_whole
 from agents.match.runner import Stop, cores, progress_bar, worker_pool
-from agents.policy import make_policy
+from agents.policy_factory import make_policy
 from experiments.commands.tournament import parquet
 from experiments.match_tables.cross_table import check_policies, cross_table, pairings
 from experiments.output import say

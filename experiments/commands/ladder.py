@@ -12,7 +12,8 @@ import tyro
 from agents.atomic import write_whole
 from agents.checkpoint import digests
 from agents.match.runner import Rate, cores, duel, progress_bar, worker_pool
-from agents.policy import looks_ahead, make_policy
+from agents.policy import looks_ahead
+from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import check_policies
 from experiments.match_tables.plots import rungs
 from experiments.output import say

@@ -15,9 +15,10 @@ from sb3_contrib import MaskablePPO
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from agents.device import Precision, matmul_dtype
 from agents.match.runner import cores
 from agents.network import ActorCritic, NetworkConfig
-from agents.ppo import PPOConfig, Precision, resolve
+from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments.commands.train import Config as TrainConfig
 from experiments.commands.train import Trainer
@@ -72,7 +73,7 @@ def main(config: Config) -> int:
     threads = config.threads or cores()
     torch.set_num_threads(threads)
     precisions: list[Precision] = ["float32"]
-    if resolve("auto", torch.device("cpu")) == torch.bfloat16:
+    if matmul_dtype("auto", torch.device("cpu")) == torch.bfloat16:
         precisions.append("bfloat16")
     with tempfile.TemporaryDirectory() as folder:
         ours = {

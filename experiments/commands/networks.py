@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 
+from agents.device import matmul_dtype
 from agents.network import ActorCritic, Kind, NetworkConfig
-from agents.ppo import resolve
 from experiments.output import say
 from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
@@ -61,7 +61,7 @@ class Config:
 
 def main(config: Config) -> int:
     """The command."""
-    precisions = sorted({torch.float32, resolve("auto", torch.device("cpu"))}, key=str, reverse=True)
+    precisions = sorted({torch.float32, matmul_dtype("auto", torch.device("cpu"))}, key=str, reverse=True)
     columns = [(precision, batch) for precision in precisions for batch in config.batches]
     heads = [f"{_short(precision)}, {batch:,} at once" for precision, batch in columns]
     table = [f"{'':20}{'parameters':>12}{'multiply-adds':>15}" + "".join(f"{head:>24}" for head in heads)]

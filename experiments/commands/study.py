@@ -16,7 +16,7 @@ from agents.atomic import write_whole
 from agents.checkpoint import digests
 from agents.flex_policies import Rule
 from agents.match.runner import cores, worker_pool
-from agents.policy import make_policy
+from agents.policy_factory import make_policy
 from experiments.flex_timing.findings import Results
 from experiments.flex_timing.jobs import (
     BOTS,

@@ -16,7 +16,7 @@ import uno_flex_env
 from agents.atomic import new_folder, write_whole
 from agents.match.ratings import Rating, ratings
 from agents.match.runner import MatchResult, cores, games_table, progress_bar, worker_pool
-from agents.policy import make_policy
+from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import CrossTable, check_policies, cross_table, pairings
 from experiments.match_tables.plots import heat_maps
 from experiments.output import say

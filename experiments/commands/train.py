@@ -19,12 +19,13 @@ import torch
 import uno_flex_env
 from agents import checkpoint
 from agents.atomic import new_folder, write_whole
+from agents.device import choose_device
 from agents.league import League, LeagueConfig
 from agents.match.runner import LONGEST_GAME, Rate, cores, duel, progress_bar, worker_pool
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy, load_policy
-from agents.policy import make_policy
-from agents.ppo import PPO, PPOConfig, choose_device
+from agents.policy_factory import make_policy
+from agents.ppo import PPO, PPOConfig
 from agents.rollout import Experience, GameConfig, Rollout
 from experiments.config import from_table
 from experiments.output import say

@@ -19,11 +19,13 @@ from tqdm import tqdm
 from agents.atomic import write_whole
 from agents.flex_policies import FlexByRules, Flexing, How, Rule
 from agents.match.runner import duel
-from agents.policy import Policy, decision_noise, make_policy
+from agents.policy import Policy
+from agents.policy_factory import make_policy
 from experiments.flex_timing.resets import resets
 from experiments.flex_timing.tried_actions import Situation, choices
 from experiments.flex_timing.twins import twins
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import decision_noise
 
 STAGES = ("resets", "twins", "hold", "stuck", "target")
 DEALS_AT_ONCE = {"resets": 1000, "twins": 500, "hold": 25, "stuck": 50, "target": 25}

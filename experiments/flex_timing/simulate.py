@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.match.runner import LONGEST_GAME
-from agents.policy import Actions, Decisions, Noise, Policy, ask, decision_noise, looks_ahead, uniforms
+from agents.policy import Actions, Decisions, Policy, ask, looks_ahead
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
+from uno_flex_env.seeding import Noise, decision_noise, uniforms
 
 Flags = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.int64]

@@ -11,11 +11,12 @@ import numpy.typing as npt
 
 from agents.candidates import FLEX
 from agents.flex_policies import FLEX_KINDS, KIND_FLAGS, OTHER_PLAYS, features, spend_or_hold
-from agents.policy import Decisions, Policy, decision_noise
+from agents.policy import Decisions, Policy
 from experiments.flex_timing.simulate import Flags, Sample, Whole, sample, winners
 from uno_flex_env.actions import ACTIONS, text_to_action
 from uno_flex_env.observation import SIZE_STEPS, parts
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import decision_noise
 
 Situation = Literal["hold", "stuck", "target"]
 """hold: a flex and another play are legal, and it isn't the last card; stuck: flexes are the only plays; target: a flex

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.flex_policies import features
-from agents.policy import Decisions, Policy, decision_noise
+from agents.policy import Decisions, Policy
 from experiments.flex_timing.simulate import sample, winners
 from uno_flex_env.actions import text_to_action
 from uno_flex_env.observation import LAYOUT
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import decision_noise
 
 _DRAW = text_to_action("draw")
 _POWER = LAYOUT["power"].slice

@@ -10,7 +10,7 @@ from itertools import permutations
 from tqdm import tqdm
 
 from agents.match.runner import CONFIDENCE, MatchResult, Rate, Stop, duel
-from agents.policy import make_policy
+from agents.policy_factory import make_policy
 from uno_flex_env.rules import Rules
 
 CORNER = "one against"

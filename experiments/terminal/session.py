@@ -25,7 +25,8 @@ from rich.rule import Rule
 
 from agents.atomic import write_new, write_whole
 from agents.network_policy import NetworkPolicy
-from agents.policy import Decisions, Policy, ask, decision_noise, make_policy
+from agents.policy import Decisions, Policy, ask
+from agents.policy_factory import make_policy
 from experiments.terminal.screen import (
     Chair,
     Option,
@@ -51,6 +52,7 @@ from uno_flex_env.render import phrases as words
 from uno_flex_env.render.ansi import LEGEND
 from uno_flex_env.replay import read_games
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import decision_noise
 
 HELP = """\
 Play against policies, here in the terminal. `help` at the prompt says what can be typed, `?` asks for a hint.

@@ -27,12 +27,13 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from agents import checkpoint
+from agents.as_opponent import AsOpponent
+from agents.device import choose_device
 from agents.league import LEARNER, League
 from agents.match.runner import cores
 from agents.network import ActorCritic
 from agents.network_policy import NetworkPolicy
-from agents.policy import AsOpponent, make_policy
-from agents.ppo import choose_device
+from agents.policy_factory import make_policy
 from experiments.commands.train import Config, begin, final_table, measure, portable
 from experiments.output import say
 from experiments.training.monitor import Monitor

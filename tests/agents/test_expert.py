@@ -7,11 +7,12 @@ import pytest
 
 from agents.expert import NAMES, RULES, Expert
 from agents.match.runner import duel
-from agents.policy import Decisions, decision_noise
+from agents.policy import Decisions
 from tests.support.notation import table
 from uno_flex_env import Game
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS, text_to_action
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.seeding import decision_noise
 
 
 def plays(game: Game, *without: str) -> set[str]:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 
 from agents.league import LEARNER, League, LeagueConfig
-from agents.policy import RuleBot
 from agents.rollout import GameConfig, Rollout
+from agents.rule_bot import RuleBot
 from tests.support.learning import CPU, KINDS, collect, make_network, one_thread, pairs
 from uno_flex_env import Rules
 from uno_flex_env.actions import text_to_action

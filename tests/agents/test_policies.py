@@ -9,22 +9,24 @@ import numpy as np
 import pytest
 import torch
 
+from agents.as_opponent import AsOpponent
 from agents.expert import NAMES
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
-from agents.policy import AsOpponent, Decisions, Policy, decision_noise, make_policy, uniforms
+from agents.policy import Decisions, Policy
+from agents.policy_factory import make_policy
 from tests.support.episodes import EVERY_PHASE, SWITCHES
 from uno_flex_env import Rules, VecEnv
 from uno_flex_env.envs.sb3 import SB3VecEnv
 from uno_flex_env.envs.vec_env import BOTS
 from uno_flex_env.observation import LAYOUT
+from uno_flex_env.seeding import decision_noise, uniforms
 
 # The inputs are read-only here; networks read them and nothing else.
 pytestmark = pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
 
 KINDS = ("mlp", "residual", "history")
 SPECS = (
-    "uniform",
     *BOTS,
     "flex_by_rules",
     "champion",
@@ -169,7 +171,7 @@ def chi_square(policy: Policy) -> tuple[float, int]:
 def test_uniform_play_is_uniform_over_the_legal_actions():
     """Fault 18: nothing on illegal actions, and each legal one as likely as any other. The test below shows that the
     check can fail; also seen red with one action in fifty drawn from all 216."""
-    total, freedom = chi_square(make_policy("uniform"))
+    total, freedom = chi_square(make_policy("random"))
 
     assert abs(total - freedom) < 4 * np.sqrt(2 * freedom)
 
@@ -235,7 +237,7 @@ def test_policies_play_in_the_single_agent_environment(spec):
     assert episodes[0] == episodes[1]
 
 
-@pytest.mark.parametrize("spec", ["expert", "uniform", "mlp"])
+@pytest.mark.parametrize("spec", ["expert", "random", "mlp"])
 def test_policies_play_in_the_stable_baselines_environment(spec):
     """As `opponents` of SB3VecEnv, a policy beside a rule bot."""
     env = SB3VecEnv(16, num_players=3, opponents=[AsOpponent(policy_of(spec)), "flex_any"])
@@ -259,13 +261,10 @@ def test_an_opponent_that_wants_a_history_says_so():
         env.step(int(observation["action_mask"].argmax()))
 
 
-@pytest.mark.parametrize("spec", ["uniform", "flex_any", "expert", "expert-hold_wilds", "expert-hold_wilds-challenge"])
+@pytest.mark.parametrize("spec", ["random", "flex_any", "expert", "expert-hold_wilds", "expert-hold_wilds-challenge"])
 def test_a_policy_is_called_what_it_is_made_by(spec):
     """Tables name policies so that one can make them again."""
-    name = "random" if spec == "uniform" else spec
-
-    assert make_policy(spec).name == name
-    assert make_policy(make_policy(spec).name).name == name
+    assert make_policy(spec).name == spec
 
 
 @pytest.mark.parametrize(
@@ -273,10 +272,11 @@ def test_a_policy_is_called_what_it_is_made_by(spec):
     [
         (
             "exprt",
-            "no such policy: 'exprt'; there are uniform, random, .* expert, champion, .* folders of training runs",
+            "no such policy: 'exprt'; there are random, .* expert, champion, .* folders of training runs",
         ),
-        ("", "no such policy: ''; there are uniform"),
-        ("runs/none", "no such policy: 'runs/none'; there are uniform"),
+        ("", "no such policy: ''; there are random"),
+        ("runs/none", "no such policy: 'runs/none'; there are random"),
+        ("uniform", "no such policy: 'uniform'; there are random"),
         ("expert-luck", "the expert has no rule 'luck'; there are .*hold_wilds"),
         ("expert-", "the expert has no rule ''; there are"),
         ("flex_any:greedy", "no such policy: 'flex_any:greedy'"),

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 import torch
 
+from agents.device import choose_device, matmul_dtype
 from agents.league import League, LeagueConfig
 from agents.network import ActorCritic, NetworkConfig
-from agents.ppo import PPO, PPOConfig, choose_device, resolve
+from agents.ppo import PPO, PPOConfig
 from agents.rollout import Experience, GameConfig, Rollout
 from tests.support.learning import CPU, KINDS, NAMES, make_network, one_thread
 from uno_flex_env.actions import NUM_ACTIONS
@@ -307,9 +308,9 @@ def test_precision_and_device_are_those_asked_for():
     """`auto` never asks for bfloat16 where the processor would have to emulate it."""
     able = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
 
-    assert resolve("float32", CPU) == torch.float32
-    assert resolve("bfloat16", CPU) == torch.bfloat16
-    assert (resolve("auto", CPU) == torch.bfloat16) == bool(able.get("avx512_bf16") or able.get("amx_bf16"))
+    assert matmul_dtype("float32", CPU) == torch.float32
+    assert matmul_dtype("bfloat16", CPU) == torch.bfloat16
+    assert (matmul_dtype("auto", CPU) == torch.bfloat16) == bool(able.get("avx512_bf16") or able.get("amx_bf16"))
     assert choose_device("cpu") == CPU
 
 

@@ -9,19 +9,23 @@ import numpy as np
 import pytest
 import torch
 
+from agents.as_opponent import AsOpponent
+from agents.budget import Budget
 from agents.checkpoint import save_network
 from agents.league import League, LeagueConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
 from agents.network_policy import NetworkPolicy
-from agents.policy import AsOpponent, Decisions, decision_noise, make_policy
-from agents.search import BotSearch, Budget, NetworkSearch, lead
+from agents.policy import Decisions
+from agents.policy_factory import make_policy
+from agents.search import BotSearch, NetworkSearch, lead
 from tests.support.episodes import EVERY_PHASE
 from tests.support.learning import make_network, one_thread
 from tests.support.notation import table
 from uno_flex_env import Game, Rules
 from uno_flex_env.actions import text_to_action
 from uno_flex_env.positions import Positions, Views
+from uno_flex_env.seeding import decision_noise
 
 METHODS = ("flat", "tree")
 
@@ -44,7 +48,7 @@ def decision(game: Game, key: int = 1) -> Decisions:
 
 def network_search(budget: str = "200", **kind: object) -> NetworkSearch:
     prior = NetworkPolicy(make_network(NetworkConfig(width=16, **kind)), "prior")  # type: ignore[arg-type]
-    return NetworkSearch("search", prior, Budget.read(budget))
+    return NetworkSearch("search", prior, Budget.parse(budget))
 
 
 def some_views(num_players: int = 3, count: int = 24, rules: Rules | None = None) -> tuple[Views, np.ndarray]:

@@ -14,7 +14,8 @@ import pytest
 from agents.league import LeagueConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
-from agents.policy import Decisions, decision_noise, make_policy
+from agents.policy import Decisions
+from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments.commands.best_response import Config as BestResponse
@@ -40,9 +41,10 @@ from uno_flex_env import Rules
 from uno_flex_env._core import State
 from uno_flex_env.actions import FLEX_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.seeding import decision_noise
 
 TINY = {
-    "uniform": Rules(hand_size=2, deck=deck_of("y1^ y1/g g1 g1/y y2/g yD/")),
+    "random": Rules(hand_size=2, deck=deck_of("y1^ y1/g g1 g1/y y2/g yD/")),
     "flex_any": Rules(hand_size=2, deck=deck_of("y1^ y1/g g1 g1/y y2/g yD/ gD/")),
 }
 """Two colors, the numbers 1 and 2, a flex action; two cards each, by opponent. Without the second action, two who never
@@ -50,10 +52,10 @@ draw by choice can hand the last cards to and fro for ever, and the value depend
 
 TINIER = Rules(hand_size=1, deck=deck_of("y1^ g1/y y2/g yD/ gD/"))
 
-FORGETTING = {"uniform": 0.005, "flex_any": 0.01}
+FORGETTING = {"random": 0.005, "flex_any": 0.01}
 """How much of the value the best policy without a memory may miss, at most."""
 
-OPPONENTS = {"uniform": uniform, "flex_any": flex_any}
+OPPONENTS = {"random": uniform, "flex_any": flex_any}
 
 
 @cache
@@ -134,7 +136,7 @@ def test_a_belief_holds_only_tables_that_the_player_cannot_tell_apart():
     """And it says everything that there is to know: the core's own view of each table is the same.
 
     Seen red when the player does not see which cards lie in the discard pile."""
-    solution = solved(TINIER, "uniform")
+    solution = solved(TINIER, "random")
     game = solution.game
 
     for belief in solution.beliefs:
@@ -242,13 +244,13 @@ def test_ppo_learns_the_best_play_against_uniform_play(tmp_path: Path):
     """To 0.04 of what a round pays, 2 points of win rate, below the exact value; it can't be above.
 
     Seen red when every seat gets the other's rewards, and with the learner's default entropy."""
-    exact = solved(TINY["uniform"], "uniform").value()
-    config = replace(learning("uniform", tmp_path, 700_000), league=LeagueConfig(1.0, ("uniform",)))
+    exact = solved(TINY["random"], "random").value()
+    config = replace(learning("random", tmp_path, 700_000), league=LeagueConfig(1.0, ("random",)))
 
     folder = begin(config)
 
     assert learn(config, folder)
-    mean, error = reached(folder, "uniform")
+    mean, error = reached(folder, "random")
     assert exact - 0.04 < mean < exact + 3 * error
 
 

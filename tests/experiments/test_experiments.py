@@ -70,7 +70,7 @@ def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
         ("[game]\nmax_decisions = 'no'", "game.max_decisions must be int or nothing, got 'no'"),
         ("[game.rules]\nstackin = true", "no such setting: 'game.rules.stackin'; there are game.rules.draw_four, "),
         ("[network]\nkind = 'tree'", "network.kind must be one of 'mlp', 'residual', 'history', got 'tree'"),
-        ("yardsticks = ['clever']", "no such policy: 'clever'; there are uniform, random, "),
+        ("yardsticks = ['clever']", "no such policy: 'clever'; there are random, "),
         ("yardsticks = []", "yardsticks must name at least one policy"),
         ("name = '../elsewhere'", "name must be that of a folder, got '../elsewhere'"),
         ("[game]\nmax_decisions = 50\n[network]\nkind = 'history'", "can't estimate games cut by game.max_decisions"),

@@ -259,7 +259,7 @@ def test_a_network_is_exported_by_its_name(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "policy", ["flex_any", "expert", "uniform", "search:200", "runs/mine:greedy", "nowhere", "runs", ""]
+    "policy", ["flex_any", "expert", "random", "search:200", "runs/mine:greedy", "nowhere", "runs", ""]
 )
 def test_what_is_no_network_is_refused_at_the_door(tmp_path, monkeypatch, policy):
     """Bots, search, options, and what there is not. Seen red without the check."""

@@ -18,7 +18,8 @@ from agents.league import LeagueConfig
 from agents.match.runner import duel
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
-from agents.policy import Decisions, make_policy
+from agents.policy import Decisions
+from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from experiments import __main__ as command
 from experiments.commands import networks

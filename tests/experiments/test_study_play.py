@@ -12,7 +12,9 @@ import pytest
 
 from agents.candidates import FLEX
 from agents.flex_policies import FEATURES, OTHER_PLAYS, FlexByRules, Flexing, How, Rule, features, spend_or_hold
-from agents.policy import Decisions, RuleBot, looks_ahead, make_policy, uniforms
+from agents.policy import Decisions, looks_ahead
+from agents.policy_factory import make_policy
+from agents.rule_bot import RuleBot
 from experiments.flex_timing.decisions import Tried
 from experiments.flex_timing.estimates import estimate
 from experiments.flex_timing.findings import Results, power_worth
@@ -27,6 +29,7 @@ from uno_flex_env import Rules
 from uno_flex_env.actions import ACTIONS, TEXTS
 from uno_flex_env.observation import parts
 from uno_flex_env.positions import Positions
+from uno_flex_env.seeding import uniforms
 
 OFFICIAL = Rules()
 BOT = RuleBot("flex_any")

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from agents.match.runner import duel
+from agents.rule_bot import RuleBot
 from experiments.__main__ import main
 from experiments.match_tables.cross_table import CrossTable, cross_table
 from experiments.match_tables.plots import heat_maps
@@ -21,6 +22,13 @@ from tests.support.paths import ROOT
 from uno_flex_env import Rules
 
 CONFIGS = ROOT / "configs"
+
+
+class Namesake(RuleBot):
+    """A policy of another name for `make_policy` that is called "random" like the rule bot."""
+
+    def __init__(self) -> None:
+        super().__init__("random")
 
 
 @pytest.fixture(autouse=True)
@@ -178,8 +186,8 @@ def test_a_tournament_leaves_a_folder_with_everything(capsys):
         (["flex_any", "random", "--players", "9"], "num_players must be from 2 to 8, got 9"),
         (["flex_any", "random", "--games", "0"], "games must be a whole number from 1"),
         (["flex_any", "random", "--workers", "-1"], "workers must be a whole number from 0"),
-        (["flex_any", "random", "clever"], "no such policy: 'clever'; there are uniform, random, flex_any"),
-        (["flex_any", "random", "uniform"], "each policy once, got random 2 times"),
+        (["flex_any", "random", "clever"], "no such policy: 'clever'; there are random, flex_any"),
+        (["flex_any", "random", f"{__name__}:Namesake"], "each policy once, got random 2 times"),
     ],
 )
 def test_bad_arguments_are_refused(capsys, command, arguments, message):

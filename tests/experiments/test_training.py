@@ -26,7 +26,7 @@ from agents.checkpoint import POLICY, load
 from agents.league import LeagueConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig, chosen, masked_softmax
-from agents.policy import make_policy
+from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments import __main__ as command

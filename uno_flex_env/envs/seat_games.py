@@ -23,6 +23,7 @@ from uno_flex_env.envs.vec_env import Actions, aligned, checked_actions, make_ba
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import check_whole, checked_rules
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import splitmix64
 
 Rows = npt.NDArray[np.bool_]
 
@@ -138,7 +139,7 @@ class LearnerGames:
 
     def _draw_seats(self, which: Rows) -> None:
         if self.seat == "random":
-            drawn = mixed(self._seat_seeds[which] + self._episodes[which] * _STRIDE)
+            drawn = splitmix64(self._seat_seeds[which] + self._episodes[which] * _STRIDE)
             self.learners[which] = (drawn >> np.uint64(32)) % np.uint64(self.num_players)
             self._take_seats()
 
@@ -280,10 +281,3 @@ _CONNECTED = (
 )
 
 _STRIDE = np.uint64(0xD1342543DE82EF95)
-
-
-def mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Neighbors get nothing in common (the finalizer of SplitMix64, doi:10.1145/2714064.2660195)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))

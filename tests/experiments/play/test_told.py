@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.policy import Actions, Decisions, make_policy
+from agents.policy import Actions, Decisions
+from agents.policy_factory import make_policy
 from experiments.terminal import screen as table
 from experiments.terminal.session import Session
 from tests.support.notation import table as position

@@ -1,0 +1,85 @@
+"""Policies by their names."""
+
+from __future__ import annotations
+
+import importlib
+
+from agents.expert import Expert
+from agents.flex_policies import FlexByRules
+from agents.policy import Policy
+from agents.policy_spec import PolicySpec
+from agents.rule_bot import RuleBot
+from uno_flex_env.envs.vec_env import BOTS
+
+
+def make_policy(name: str) -> Policy:
+    """Make a policy.
+
+    Args:
+        name: "random" or another rule bot; "expert", or "expert-NAME" without one of its heuristics; "flex_by_rules",
+            the rules that the study of flex timing has found; the folder of a training run or a `.safetensors` file in
+            one, for the network in it, which samples its actions, or always takes the likeliest one with ":greedy"
+            after the name; "champion", the network that comes with the project; "search:BUDGET" or
+            "search:BUDGET,PRIOR", which looks ahead for so many simulations ("200") or so much time ("100ms") a
+            decision and improves on PRIOR, by default the expert ("flat:" does so without a tree); "module:Class" for a
+            class of your own, which is called without arguments.
+
+    Raises:
+        ValueError: there is no such policy; the message says which there are.
+    """
+    spec = PolicySpec.parse(name)
+    match spec.kind:
+        case "rule bot":
+            return RuleBot(spec.name)
+        case "expert":
+            return Expert(spec.without)
+        case "flex_by_rules":
+            return FlexByRules()
+        case "search" | "flat":
+            return _search(spec)
+        case "network":
+            return _network(spec)
+        case "class":
+            return _own_class(spec)
+
+
+# The modules that need torch are imported where they are used: it takes a second, and most policies do without.
+
+
+def _network(spec: PolicySpec) -> Policy:
+    from agents.checkpoint import find_policy
+    from agents.network_policy import load_policy
+
+    file = find_policy(spec.name)
+    if file is None:
+        known = ", ".join((*BOTS, "flex_by_rules", "expert"))
+        raise ValueError(
+            f"no such policy: {spec.text!r}; there are {known}, champion, search:BUDGET, the folders of training runs, "
+            "and module:Class"
+        )
+    return load_policy(file, name=spec.text, greedy=spec.greedy)
+
+
+def _search(spec: PolicySpec) -> Policy:
+    from agents.network_policy import NetworkPolicy
+    from agents.search import BotSearch, NetworkSearch
+
+    assert spec.prior is not None
+    prior = make_policy(spec.prior.text)
+    if not isinstance(prior, NetworkPolicy):
+        return BotSearch(spec.text, prior, spec.budget, "flat" if spec.kind == "flat" else "tree")
+    if spec.kind == "flat":
+        raise ValueError(f"{spec.text!r}: a network guides search:, not flat:")
+    return NetworkSearch(spec.text, prior, spec.budget)
+
+
+def _own_class(spec: PolicySpec) -> Policy:
+    try:
+        policy: Policy = getattr(importlib.import_module(spec.name), spec.class_name)()
+        name, history, fine = policy.name, policy.history, callable(policy.act)
+    except (ImportError, AttributeError, SyntaxError, TypeError) as error:
+        raise ValueError(f"no such policy: {spec.text!r}: {error}") from None
+    if not isinstance(name, str) or not isinstance(history, int) or history < 0 or not fine:
+        got = f"{name!r}, {history!r}"
+        raise ValueError(f"{spec.text!r} needs a name, a history of 0 or more events, and act, got {got}")
+    return policy

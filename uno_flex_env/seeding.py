@@ -1,0 +1,45 @@
+"""Seeds and keys: random numbers that follow from what they are for, and not from what was drawn before."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Noise = npt.NDArray[np.uint64]
+"""Keys, one for each decision. All random numbers of a decision follow from its key."""
+
+_GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: SplitMix64's increment
+_SEAT = 0xD1342543DE82EF95  # another odd number, so that seats and deals don't lie on one line
+
+
+def splitmix64(numbers: Noise) -> Noise:
+    """Scrambled numbers, (...) uint64: similar ones become unrelated.
+
+    The finalizer of SplitMix64 (doi:10.1145/2714064.2660195).
+    """
+    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def uniforms(noise: Noise, stream: int = 0) -> npt.NDArray[np.float64]:
+    """Uniform numbers in [0, 1), in the shape of `noise`. Each stream gives others from the same keys."""
+    bits = splitmix64(noise + np.uint64(_GOLDEN * (stream + 1) % 2**64))
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def decision_noise(seed: int, deals: npt.ArrayLike, seats: npt.ArrayLike, counts: npt.ArrayLike) -> Noise:
+    """Keys of decisions, (B,).
+
+    They depend on the deal, the seat and how many decisions the seat has taken before. So a seat has the same random
+    numbers in a deal whoever sits at the other seats.
+
+    Args:
+        seed: fixes all of them.
+        deals, seats, counts: (B,) whole numbers each, or one number for all.
+    """
+    deal, seat, count = (np.atleast_1d(np.asarray(numbers, np.uint64)) for numbers in (deals, seats, counts))
+    golden = np.uint64(_GOLDEN)
+    key = splitmix64(np.uint64(seed) + deal * golden)
+    key = splitmix64(key + seat * np.uint64(_SEAT) + golden)
+    return splitmix64(key + count * golden)
