@@ -8,7 +8,8 @@ import numpy as np
 
 from uno_flex_env._core import STATE_FIELDS, STATE_SIZE, State
 
-FORMAT = "uno-flex-state/1"
+FORMAT = "uno-flex-state/2"
+"""Name and version of the form. Version 2 renamed fields of version 1; see the changelog."""
 
 
 def _field(name: str, offset: int, size: int, item: int, columns: int) -> tuple[str, Any, tuple[int, ...], int]:
@@ -38,7 +39,8 @@ def state_to_json(state: State) -> dict[str, Any]:
 def state_from_json(data: dict[str, Any]) -> State:
     """The state that `state_to_json` wrote; ValueError for anything that is no valid state."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f"not a state: its format must be {FORMAT!r}")
+        given = data.get("format") if isinstance(data, dict) else None
+        raise ValueError(f"not a state: its format must be {FORMAT!r}, got {given!r}")
     names = STATE_DTYPE.names
     assert names is not None
     if set(data) != {"format", *names}:

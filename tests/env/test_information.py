@@ -20,7 +20,7 @@ from tests.support.playing import (
     SEEN_AFTER_DRAW,
     SEEN_AFTER_PILE,
     decision,
-    hazy_table,
+    mixed_table,
     small_deal,
     switches_with,
     wander,
@@ -143,7 +143,8 @@ def test_what_another_player_saw_in_a_challenge_stays_hidden():
 
 def test_the_age_of_a_wild_that_may_be_old_or_fresh_stays_hidden():
     """Fault 3: seat 1 plays a wild after a reshuffle, which it has held all along or has just drawn; in the second game
-    seat 2 holds the old one. Red if `forget_age` takes out the true copy instead of counting the play as `unsure`."""
+    seat 2 holds the old one. Red if `note_age_of_wild` takes out the true copy instead of
+    counting a play of unknown age."""
     old = CASES["three players, reshuffled: a wild is played that may be old or fresh"].game
     record = old.to_record()
     assert (record["deck"][5], record["deck"][7]) == ("y2", "WF")
@@ -153,6 +154,70 @@ def test_the_age_of_a_wild_that_may_be_old_or_fresh_stays_hidden():
     assert fresh.hands[1:] != old.hands[1:]
     assert story(fresh, 0) == story(old, 0)
     assert look(fresh, 0) == look(old, 0)
+
+
+EXAMPLE_FIELDS = [
+    ("draw", 1, {"fresh": "WF WF r1 r2^ r3 r4^ r6^ r7 r8^ y2", "num_old": [3, 3], "old_wilds": "WF W4/"}),
+    (
+        "WF:b",
+        1,
+        {"fresh": "WF WF r1 r2^ r3 r4^ r6^ r7 r8^ y2", "num_old": [3, 3], "old_wilds": "WF W4/", "unknown_age": "WF"},
+    ),
+    ("b2", 1, {"num_old": [2, 3]}),
+    ("b4", 1, {"num_old": [1, 3], "old_wilds": "WF W4/"}),
+    ("W4/:r", 1, {"num_old": [1, 2], "old_wilds": "WF", "unknown_age": "WF", "known": ""}),
+    (
+        "challenge",
+        1,
+        {"known": "WF b8 r3", "known_wilds": "WF", "known_to": 1, "knowing_seats": 1, "seen": 1, "mixed": 0},
+    ),
+    ("r1", 1, {"fresh": "WF WF r2^ r3 r4^ r6^ r7 r8^ y2", "num_old": [1, 2]}),
+    (
+        "WF:b",
+        2,
+        {
+            "fresh": "WF r2^ r3 r4^ r6^ r7 r8^ y2",
+            "known": "b8 r3",
+            "known_wilds": "",
+            "seen": 0,
+            "mixed": 1,
+            "known_to": 1,
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("last", "occurrence", "expected"), EXAMPLE_FIELDS)
+def test_the_example_of_knowledge_hpp_is_true(last, occurrence, expected):
+    """The fields after each of its steps, as the comment there tells them."""
+    form = state_to_json(example(last, occurrence).state)
+    fields = {
+        "fresh": texts_of(form["fresh_cards"]),
+        "num_old": form["num_old"][:2],
+        "old_wilds": wilds_of(form["old_wilds"][1]),
+        "unknown_age": wilds_of(form["wild_plays_of_unknown_age"][1]),
+        "known": texts_of(form["known"][0]),
+        "known_wilds": wilds_of(form["known_wilds"][0][1]),
+        "known_to": form["known_to"][1],
+        "knowing_seats": form["knowing_seats"],
+        "seen": form["seen_since_reshuffle"][1],
+        "mixed": form["seen_but_mixed"][1],
+    }
+
+    assert {name: fields[name] for name in expected} == {
+        name: " ".join(sorted(value.split())) if isinstance(value, str) else value for name, value in expected.items()
+    }
+
+
+def wilds_of(nibbles: int) -> str:
+    """The wilds that four nibbles count, as text."""
+    return " ".join(sorted(code for w, code in enumerate(CODES[88:]) for _ in range(nibbles >> 4 * w & 15)))
+
+
+def texts_of(words: list[int]) -> str:
+    """The cards of two words (cards.hpp) as text."""
+    colored = [code for face, code in enumerate(CODES[:88]) if words[face // 44] >> face % 44 & 1]
+    return " ".join(sorted([*colored, *wilds_of((words[0] >> 48) | (words[1] >> 48) << 8).split()]))
 
 
 def test_who_has_seen_the_own_hand_is_known():
@@ -284,6 +349,20 @@ THREE_PILE = "r3 g7 WF rS gS bS"
 BEFORE = ("r1 W4/ r5 b2 WF y2 b4 g2^ y4 WF gS bS r7 b6 b8 y6 y8 b1^ b3^", 3, 3)
 BEFORE_DRAW = "r1 W4/:r challenge r5 draw draw draw draw keep draw keep"
 BEFORE_PILE = "gS WF r1 bS r7 W4/"
+# The example of knowledge.hpp: before it, each seat draws twice. Then the pile is renewed.
+EXAMPLE = ("WF r8^ r1 r2^ WF r4^ r3 r6^ r7 r5 b2 WF y2 b4 W4/ b6 b8", 2, 6)
+EXAMPLE_DRAW = "WF:r r8^ r1 r2^ WF:r r4^ r3 r6^ r7 r5 draw draw keep draw draw"
+EXAMPLE_STEPS = "draw draw keep draw keep WF:b b2 draw b4 W4/:r challenge r1 draw WF:b"
+EXAMPLE_PILE = "y2 WF r1 r3 r2^ r4^ r8^ r6^ WF r7"
+
+
+def example(last: str, occurrence: int = 1) -> Game:
+    """The game of the example after this action of `EXAMPLE_STEPS`."""
+    steps = EXAMPLE_STEPS.split()
+    end = [i for i, action in enumerate(steps, start=1) if action == last][occurrence - 1]
+    return small_deal(*EXAMPLE, " ".join([EXAMPLE_DRAW, *steps[:end]]), EXAMPLE_PILE)
+
+
 CASES = {
     "two players": Case(small("r5 | 0: b2 b4 | 1: WF g1 y3^ | pile WF y2 g3"), 0, [("WF g1 y3^ WF y2 g3", {1: 3})]),
     "three players": Case(
@@ -321,6 +400,12 @@ CASES = {
         [("g2^ WF b8", {1: 3}), ("r1 WF r5", {1: 2})],
         played={1: "WF"},
     ),
+    "two players, reshuffled: the example of knowledge.hpp and information.hpp": Case(
+        example("WF:b"),
+        0,
+        [("WF W4/ b8", {1: 3}), ("WF WF r2^ r3 r4^ r6^ r7 r8^", {1: 1})],
+        played={1: "WF"},
+    ),
     "three players, reshuffled": Case(
         small_deal(*THREE, THREE_DRAW + " keep", THREE_PILE),
         0,
@@ -355,10 +440,10 @@ CASES = {
         known={1: "y2 b3^"},
         played={1: "W4/"},
         seen={1: "WF WA/"},
-        recent={1},
+        seen_since_reshuffle={1},
     ),
     "a known wild counts as the one just drawn and played": Case(
-        hazy_table(),
+        mixed_table(),
         2,
         [("WA/ b4 b8 b1^ WF W4/", {0: 4, 1: 2}), ("bS WA/ yS rS r3 r7 r1 yR", {0: 3, 1: 5})],
         known={1: "y2 b3^"},

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.playing import PHASES, decision, hazy_table, wander
+from tests.support.playing import PHASES, decision, mixed_table, wander
 from uno_flex_env import Game, Match, Rules, State
 from uno_flex_env._core import LAYOUT, NUM_FEATURES, STATE_FIELDS, STATE_SIZE
 from uno_flex_env.actions import text_to_action
@@ -208,7 +208,7 @@ def test_a_form_that_forgets_a_field_is_noticed(lost):
     """The copies above can fail: a JSON form without the field gives no state or another one, at some decision."""
     states = [decision(phase, n, 1, reshuffled=True).state for phase in PHASES for n in (2, 8)]
 
-    assert any(noticed(state, lost) for state in [*states, after_an_empty_draw(), in_a_match(), hazy_table().state])
+    assert any(noticed(state, lost) for state in [*states, after_an_empty_draw(), in_a_match(), mixed_table().state])
 
 
 def after_an_empty_draw() -> State:
@@ -372,12 +372,12 @@ CRAFTED = [
     ("pile_size", 79, "pile"),
     ("pile", [91] * 104, "pile"),
     ("discard_size", 2, "size"),
-    ("knowers", 1, "know"),
-    ("old", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
+    ("knowing_seats", 1, "know"),
+    ("num_old", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
     ("old_wilds", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
-    ("unsure", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
-    ("recent", [2, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
-    ("hazy", [2, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
+    ("wild_plays_of_unknown_age", [1, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
+    ("seen_since_reshuffle", [2, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
+    ("seen_but_mixed", [2, 0, 0, 0, 0, 0, 0, 0], "reshuffle"),
     ("legal", [0, 0, 0, 0], "legal"),
     ("reserved", 1, "reserved"),
 ]
@@ -385,14 +385,14 @@ CRAFTED = [
 
 LATE = [
     ("reshuffles", 0, "reshuffle"),
-    ("old", [0, 1, 2, 0, 0, 0, 0, 0], "old"),
-    ("old", [3, 1, 2, 1, 0, 0, 0, 0], "old"),
+    ("num_old", [0, 1, 2, 0, 0, 0, 0, 0], "old"),
+    ("num_old", [3, 1, 2, 1, 0, 0, 0, 0], "old"),
     ("old_wilds", [0x1111, 0, 0, 0, 0, 0, 0, 0], "old"),
-    ("unsure", [0x0003, 0, 0, 0, 0, 0, 0, 0], "fresh|plays"),
-    ("recent", [1, 0, 0, 0, 0, 0, 0, 0], "seen"),
-    ("recent", [8, 0, 0, 0, 0, 0, 0, 0], "seen"),
-    ("hazy", [1, 0, 0, 0, 0, 0, 0, 0], "seen"),
-    ("fresh", [0, 0], "reshuffle"),
+    ("wild_plays_of_unknown_age", [0x0003, 0, 0, 0, 0, 0, 0, 0], "fresh|plays"),
+    ("seen_since_reshuffle", [1, 0, 0, 0, 0, 0, 0, 0], "seen"),
+    ("seen_since_reshuffle", [8, 0, 0, 0, 0, 0, 0, 0], "seen"),
+    ("seen_but_mixed", [1, 0, 0, 0, 0, 0, 0, 0], "seen"),
+    ("fresh_cards", [0, 0], "reshuffle"),
 ]
 
 
@@ -448,11 +448,10 @@ def test_a_card_just_drawn_that_somebody_knows_is_refused(card):
     """Who draws a card from the pile is the only one to know it. Otherwise `determinize` has no card to put there."""
     form = just_drawn(card)
     assert state_from_json(form).check() is None
-    known = {"known": [[0, 0], form["hand"][0], *form["known"][2:]], "knowers": 2}
+    known = {"known": [[0, 0], form["hand"][0], *form["known"][2:]], "knowing_seats": 2}
     if card == "WF":
         known["known_wilds"] = [form["known_wilds"][0], [1] + [0] * 7, *form["known_wilds"][2:]]
-    if "watchers" in form:
-        known["watchers"] = [2] + [0] * 7
+    known["known_to"] = [2] + [0] * 7
 
     with pytest.raises(ValueError, match="drawn is known"):
         state_from_json(form | known)
@@ -464,11 +463,11 @@ def test_a_card_just_drawn_is_not_older_than_the_last_reshuffle(card):
     """It came out of the pile that was laid then. Otherwise playing it takes it out of cards that do not hold it."""
     form = just_drawn(card)
     faces = form["pile"][: form["pile_size"]]
-    late = {"flags": form["flags"] | 2, "reshuffles": 1, "old": [1, 1] + [0] * 6}
+    late = {"flags": form["flags"] | 2, "reshuffles": 1, "num_old": [1, 1] + [0] * 6}
     drawn = form["drawn"]
 
-    assert state_from_json(form | late | {"fresh": cards_form([*faces, drawn])}).check() is None
-    late |= {"old": [2, 1] + [0] * 6, "fresh": cards_form(faces)}
+    assert state_from_json(form | late | {"fresh_cards": cards_form([*faces, drawn])}).check() is None
+    late |= {"num_old": [2, 1] + [0] * 6, "fresh_cards": cards_form(faces)}
     if card == "WF":
         late["old_wilds"] = [1] + [0] * 7
     with pytest.raises(ValueError, match="older than the last reshuffle"):
@@ -508,11 +507,17 @@ def test_a_sum_owed_beyond_all_draw_twos_is_valid():
 # --- Broken JSON ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", [None, [], "state", 1, {}, {"format": "uno-flex-state/2"}, {"format": None}])
+@pytest.mark.parametrize("form", [None, [], "state", 1, {}, {"format": "uno-flex-state/3"}, {"format": None}])
 def test_json_of_something_else_is_refused(form):
     """The message names the format that is wanted."""
-    with pytest.raises(ValueError, match="uno-flex-state/1"):
+    with pytest.raises(ValueError, match="must be 'uno-flex-state/2'"):
         state_from_json(form)
+
+
+def test_json_of_the_format_before_is_refused_by_its_name():
+    """Its fields have other names."""
+    with pytest.raises(ValueError, match="must be 'uno-flex-state/2', got 'uno-flex-state/1'"):
+        state_from_json(state_to_json(opening()) | {"format": "uno-flex-state/1"})
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -76,7 +76,7 @@ SEEN_AFTER_DRAW = "WF:r r3 r1 WA/:r r5" + 9 * " draw" + " keep draw draw W4/:r c
 SEEN_AFTER_PILE = "gS bS WA/ gR yS rS r3 r7 r1 bR yR WF"
 
 
-def hazy_table() -> Game:
+def mixed_table() -> Game:
     """As above; then seat 1 plays another WF, which it has just drawn and which counts as the known one."""
     return small_deal(*SEEN_AFTER, SEEN_AFTER_DRAW + " draw draw draw WF:b", SEEN_AFTER_PILE)
 

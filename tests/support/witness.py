@@ -38,7 +38,7 @@ class Case:
     """Wilds that somebody got out of the pools and has played since."""
     seen: dict[int, str] = field(default_factory=dict)
     """Wilds out of the pools that the player knows in a hand."""
-    recent: set[int] = field(default_factory=set)
+    seen_since_reshuffle: set[int] = field(default_factory=set)
     """Hands that, but for what is seen in them, have nothing of pools before the last one."""
     playable: str = ""
     """In phase `drawn` of another player: what can be played."""
@@ -99,7 +99,7 @@ def note(
     """Add an arrangement, once for each card that may be the one just drawn."""
     last = len(case.pools) - 1
     for seat, hand, known in zip(case.others, hands, seen, strict=True):
-        if seat in case.recent and any(card[1] != last for card in hand if card not in known):
+        if seat in case.seen_since_reshuffle and any(card[1] != last for card in hand if card not in known):
             return
     arrangement = (gone, tuple(map(frozenset, hands)), tuple(seen))
     texts = [
@@ -157,7 +157,7 @@ class Witness:
         owner = before.actor
         self.known[owner] = hand(before, owner)
         if self.reshuffled:
-            self.recent.add(owner)
+            self.seen_since_reshuffle.add(owner)
 
     def note_play(self, before: State, card: str) -> None:
         player, wild, just_drawn = before.current_player, card.startswith("W"), before.drawn >= 0
@@ -183,7 +183,7 @@ class Witness:
             raise TooHard("which of the known copies counts as played")
         self.surely_old[player] -= Counter([card])
         if just_drawn:
-            self.recent.discard(player)
+            self.seen_since_reshuffle.discard(player)
 
     def reshuffle(self, before: State, player: int, card: str, mine: Counter[str], after: State) -> Counter[str]:
         """Note which cards are old now and how many each hand has; what the viewer held at that moment."""
@@ -200,7 +200,7 @@ class Witness:
         self.fresh = lying - Counter([CODES[after.top]])
         held = sum((hand(before, seat) for seat in range(self.players)), rest) - Counter([card] if card else [])
         self.old = held - mine
-        self.old_size, self.played, self.recent = sizes, [""] * self.players, set[int]()
+        self.old_size, self.played, self.seen_since_reshuffle = sizes, [""] * self.players, set[int]()
         self.surely_old = [wilds(held) for held in self.known]
         self.reshuffled = True
         return mine
@@ -227,7 +227,7 @@ class Witness:
             seen[seat] = text(maybe)
         played = {seat: self.played[seat] for seat in known}
         pools = [(text(old), old_needs), (text(fresh), needs)]
-        return Case(game, self.viewer, pools, fixed, played, seen, self.recent)
+        return Case(game, self.viewer, pools, fixed, played, seen, self.seen_since_reshuffle)
 
 
 def hand(state: State, seat: int) -> Counter[str]:

@@ -26,7 +26,7 @@ inline const char* table_fields(const State& s) {
     if (s.color >= kColors || s.prior_color >= kColors) return "color must be below 4";
     if (s.top >= kFaces || count(s.discard, s.top) == 0) return "the top is not in the discard pile";
     if (!is_wild(s.top) && kFace[s.top].color != s.color) return "the active color is not the top's";
-    if (s.reserved[0] || s.reserved[1] || s.reserved_line) return "reserved bytes must be 0";
+    if (s.reserved[0] || s.reserved[1] || s.reserved_word) return "reserved bytes must be 0";
     for (int p = 0; p < kMaxPlayers; ++p)
         if (s.score[p] && (!seat(s, p) || !has(s, kMatch))) return "a score outside a match or of an empty seat";
     if (s.rounds && !has(s, kMatch)) return "rounds outside a match";
@@ -89,8 +89,8 @@ inline const char* drawn_card(const State& s) {
         if (known >= copies) return "a card just drawn is known";
     }
     const bool fresh = is_wild(s.drawn) ? nibble(s.old_wilds[s.current_player], wild) <
-                                              copies + nibble(s.unsure[s.current_player], wild)
-                                        : count(s.fresh, s.drawn) > 0;
+                                              copies + nibble(s.wild_plays_of_unknown_age[s.current_player], wild)
+                                        : count(s.fresh_cards, s.drawn) > 0;
     return has(s, kReshuffled) && !fresh ? "a card just drawn is older than the last reshuffle" : nullptr;
 }
 
@@ -133,7 +133,7 @@ inline const char* decision(const State& s) {
 inline const char* knowledge(const State& s) {
     for (int v = 0; v < kMaxPlayers; ++v) {
         if (!valid_cards(s.known[v])) return "unknown card among the known ones";
-        if (any(s.known[v]) != bool(s.knowers >> v & 1)) return "knowers and known cards disagree";
+        if (any(s.known[v]) != bool(s.knowing_seats >> v & 1)) return "knowing_seats and known cards disagree";
         if (!seat(s, v) && any(s.known[v])) return "an empty seat knows cards";
         Cards others{};
         uint16_t known_wilds = 0;
@@ -143,7 +143,7 @@ inline const char* knowledge(const State& s) {
                 if (n > wilds(s.hand[o], w) || (n && o == v)) return "a known wild is not there";
             }
             const bool knows = o != v && (any(shared_colored(s.known[v], s.hand[o])) || s.known_wilds[v][o]);
-            if (knows != bool(s.watchers[o] >> v & 1)) return "watchers and known cards disagree";
+            if (knows != bool(s.known_to[o] >> v & 1)) return "known_to and known cards disagree";
             known_wilds = uint16_t(known_wilds + s.known_wilds[v][o]);
             if (o != v) others = plus(others, shared_colored(s.hand[o], s.hand[o]));
         }
@@ -153,17 +153,18 @@ inline const char* knowledge(const State& s) {
     return nullptr;
 }
 
-/// `fresh`, `old`, `old_wilds` and `unsure` fit the hands and the pile as they lie.
+/// The ages that everybody knows (knowledge.hpp) fit the hands and the draw pile.
 inline const char* ages(const State& s) {
     if (!has(s, kReshuffled)) {
-        uint64_t bits = s.fresh.word[0] | s.fresh.word[1];
+        uint64_t bits = s.fresh_cards.word[0] | s.fresh_cards.word[1];
         for (int p = 0; p < kMaxPlayers; ++p)
-            bits |= uint64_t(s.old[p] | s.old_wilds[p] | s.unsure[p] | s.recent[p] | s.hazy[p]);
+            bits |= uint64_t(s.num_old[p] | s.old_wilds[p] | s.wild_plays_of_unknown_age[p] |
+                             s.seen_since_reshuffle[p] | s.seen_but_mixed[p]);
         return bits ? "cards of a reshuffle that never was" : nullptr;
     }
     if (s.reshuffles == 0) return "a reshuffle that is not counted";
-    if (!valid_cards(s.fresh)) return "unknown card among those of the last reshuffle";
-    Cards left = s.fresh;
+    if (!valid_cards(s.fresh_cards)) return "unknown card among those of the last reshuffle";
+    Cards left = s.fresh_cards;
     for (int i = 0; i < s.pile_size; ++i) {
         if (count(left, s.pile[i]) == 0) return "a card of the draw pile was not in the last reshuffle";
         remove(left, s.pile[i]);
@@ -171,12 +172,13 @@ inline const char* ages(const State& s) {
     for (int p = 0; p < kMaxPlayers; ++p) {
         Cards fresh = shared_colored(left, s.hand[p]);
         const int old = count(colored_not_in(s.hand[p], fresh)) + sum_of_nibbles(s.old_wilds[p]);
-        if (old != s.old[p]) return "the number of old cards is wrong";
-        if ((s.recent[p] | s.hazy[p]) & ~(seated(s) & ~(1 << p)) || s.recent[p] & s.hazy[p])
+        if (old != s.num_old[p]) return "the number of old cards is wrong";
+        if ((s.seen_since_reshuffle[p] | s.seen_but_mixed[p]) & ~(seated(s) & ~(1 << p)) ||
+            s.seen_since_reshuffle[p] & s.seen_but_mixed[p])
             return "a hand seen by an empty seat or by its owner";
         for (int w = 0; w < kWilds; ++w) {
             // Of the copies that the hand holds or has played unseen, those that are not old are fresh.
-            const int unsure = nibble(s.unsure[p], w);
+            const int unsure = nibble(s.wild_plays_of_unknown_age[p], w);
             const int fresh_copies = wilds(s.hand[p], w) + unsure - nibble(s.old_wilds[p], w);
             if (fresh_copies < 0) return "more old wilds than wilds";
             if (wilds(left, w) < fresh_copies) return "more fresh wilds than the last reshuffle had";

@@ -244,8 +244,8 @@ inline void move_to_discard(State& s, int player, const Action& a) {
     --s.size[player];
     s.discard = plus(s.discard, only(a.face));
     ++s.discard_size;
-    if (s.knowers) forget_known(s, player, a.face);
-    if (has(s, kReshuffled)) forget_age(s, player, a.face);
+    if (s.knowing_seats) forget_known(s, player, a.face);
+    if (has(s, kReshuffled)) note_age(s, player, a.face);
     s.prior_color = s.color;
     s.top = a.face;
     s.color = a.next_color;

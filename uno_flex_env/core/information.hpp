@@ -30,7 +30,7 @@ inline State hide(const State& s, int viewer) {
     }
     for (int p = 0; p < s.num_players; ++p)
         for (int o = 0; o < s.num_players; ++o)
-            if (o != p) note_watcher(view, p, o);
+            if (o != p) update_known_to(view, p, o);
     return view;
 }
 
@@ -109,7 +109,7 @@ inline bool log_arrangements(const State& view, int viewer, const Reading& r, co
         if (p == viewer) continue;
         const int fresh_places = r.places[p] - old_places[p];
         // Whose hand the viewer has seen since the reshuffle has drawn all that is hidden in it after that.
-        if (old_places[p] > 0 && (view.recent[p] >> viewer & 1)) return false;
+        if (old_places[p] > 0 && (view.seen_since_reshuffle[p] >> viewer & 1)) return false;
         if (old_places[p] < 0 || fresh_places < (p == drawer)) return false;
         log_count -= log_factorial(old_places[p]) + log_factorial(fresh_places);
         if (p == drawer) log_count += std::log(double(fresh_places));
@@ -180,29 +180,31 @@ inline bool draw_reading(const State& view, int viewer, const Reading& r, Dial* 
 /// Sort the hidden cards by age. False if there are too many ways in which the wilds may have gone.
 inline bool with_ages(const State& view, int viewer, int drawer, uint64_t& rng, Hidden& hidden) {
     const Cards& own = view.hand[viewer];
-    Cards old = colored_not_in(colored_not_in(minus(view.deck, view.discard), view.fresh), own);
-    Cards fresh = colored_not_in(view.fresh, own);
+    Cards old = colored_not_in(colored_not_in(minus(view.deck, view.discard), view.fresh_cards), own);
+    Cards fresh = colored_not_in(view.fresh_cards, own);
     Reading r{};
     Dial dials[kMaxDials];
     int n = 0;
     for (int w = 0; w < kWilds; ++w) {
         // All that is old or fresh of a wild, also what was played unseen, less the viewer's part of it.
         int unsure = 0;
-        for (int p = 0; p < view.num_players; ++p) unsure += nibble(view.unsure[p], w);
-        const int all_old = wilds(view.deck, w) - wilds(view.fresh, w) - wilds(view.discard, w) + unsure;
+        for (int p = 0; p < view.num_players; ++p) unsure += nibble(view.wild_plays_of_unknown_age[p], w);
+        const int all_old = wilds(view.deck, w) - wilds(view.fresh_cards, w) - wilds(view.discard, w) + unsure;
         const int own_old = nibble(view.old_wilds[viewer], w);
         r.old_copies[w] = all_old - own_old;
-        r.fresh_copies[w] = wilds(view.fresh, w) - (wilds(own, w) + nibble(view.unsure[viewer], w) - own_old);
+        r.fresh_copies[w] =
+            wilds(view.fresh_cards, w) - (wilds(own, w) + nibble(view.wild_plays_of_unknown_age[viewer], w) - own_old);
     }
     for (int p = 0; p < view.num_players; ++p) {
         if (p == viewer) continue;
         const Cards& known = view.hand[p];
         r.places[p] = view.size[p] - count(known);
-        r.old_places[p] = view.old[p] - count(shared_colored(known, old));
+        r.old_places[p] = view.num_old[p] - count(shared_colored(known, old));
         for (int w = 0; w < kWilds; ++w) {
-            if (const int played = nibble(view.unsure[p], w)) dials[n++] = Dial{p, w, played, true, 0};
+            if (const int played = nibble(view.wild_plays_of_unknown_age[p], w))
+                dials[n++] = Dial{p, w, played, true, 0};
             const int copies = wilds(known, w);
-            if (copies && ((view.recent[p] | view.hazy[p]) >> viewer & 1)) {
+            if (copies && ((view.seen_since_reshuffle[p] | view.seen_but_mixed[p]) >> viewer & 1)) {
                 dials[n++] = Dial{p, w, copies, false, 0};
             } else if (copies) {
                 // Seen before the reshuffle, so old.
@@ -293,12 +295,12 @@ inline State determinize(const State& view, int viewer, uint64_t seed) {
         if (!ages) {
             hidden = without_ages(view, viewer);
             s.flags &= uint8_t(~kReshuffled);
-            s.fresh = Cards{};
-            std::memset(s.old, 0, sizeof s.old);
+            s.fresh_cards = Cards{};
+            std::memset(s.num_old, 0, sizeof s.num_old);
             std::memset(s.old_wilds, 0, sizeof s.old_wilds);
-            std::memset(s.unsure, 0, sizeof s.unsure);
-            std::memset(s.recent, 0, sizeof s.recent);
-            std::memset(s.hazy, 0, sizeof s.hazy);
+            std::memset(s.wild_plays_of_unknown_age, 0, sizeof s.wild_plays_of_unknown_age);
+            std::memset(s.seen_since_reshuffle, 0, sizeof s.seen_since_reshuffle);
+            std::memset(s.seen_but_mixed, 0, sizeof s.seen_but_mixed);
         }
         const int first = fill(s, viewer, hidden, ages, drawer, rng);
         if (drawn) s.drawn = uint8_t(first);

@@ -222,7 +222,7 @@ inline uint64_t known_owners(const State& s, int viewer) {
 #else
     uint64_t rows = 0;
     uint64_t watched;
-    std::memcpy(&watched, s.watchers, 8);
+    std::memcpy(&watched, s.known_to, 8);
     // The viewer's bit in the byte of each owner.
     for (watched = watched >> viewer & 0x0101010101010101u; watched; watched &= watched - 1) {
         const int owner = lowest_bit(watched) / 8;
@@ -260,7 +260,7 @@ inline Features observe(const State& s, int viewer) {
     put_cards<kHand>(f, s.hand[viewer]);
     put_flex_faces(f, s.hand[viewer]);
     put_cards<kDiscards>(f, s.discard);
-    if (s.knowers >> viewer & 1) put_known(f, s, viewer);
+    if (s.knowing_seats >> viewer & 1) put_known(f, s, viewer);
     put_sizes(f, s, viewer);
     put<kPower, kMaxPlayers>(f, egocentric(s, viewer, s.green));
     put<kDrawnColor, kColors + kSlots + kWilds>(f, kFaceFeatures.drawn[s.current_player == viewer ? s.drawn : kNone]);

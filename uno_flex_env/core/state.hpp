@@ -30,52 +30,48 @@ struct alignas(64) State {
     uint8_t current_player;     // who decides; kNone when over
     int8_t direction;
     uint8_t num_players;
-    uint8_t top;          // face
-    uint8_t color;        // active color
-    uint8_t green;        // Powers, bit per seat
-    uint8_t drawn;        // face of the drawn card in phase drawn, else kNone
+    uint8_t top;            // face
+    uint8_t color;          // active color
+    uint8_t green;          // Powers, bit per seat
+    uint8_t drawn;          // face of the drawn card in phase drawn, else kNone
     uint8_t pile_size;
-    uint8_t owed;         // sum of stacked Draw Twos that next has to answer
+    uint8_t owed;           // sum of stacked Draw Twos that next has to answer
     uint16_t switches;
-    uint8_t actor;        // whose play is being resolved: challenged, saying UNO or caught
-    uint8_t knowers;      // who knows any card of another hand, bit per seat: all `watchers` together
+    uint8_t actor;          // whose play is being resolved: challenged, saying UNO or caught
+    uint8_t knowing_seats;  // who knows a card of another hand, bit per seat: see knowledge.hpp
     uint8_t flags;
-    uint8_t empty_draws;  // `draw`s in a row that yielded no card
+    uint8_t empty_draws;    // `draw`s in a row that yielded no card
 
     Cards hand[kMaxPlayers];
 
     Cards discard;  // the top and ignored starters included
     uint8_t discard_size;
     uint8_t dealer;
-    uint8_t turn;         // whose turn follows once the present play is resolved
-    uint8_t prior_color;  // active color before the last play: what guilt is judged by
-    uint8_t winner;       // seat; kNone when there is none
+    uint8_t turn;                 // whose turn follows once the present play is resolved
+    uint8_t prior_color;          // active color before the last play: what guilt is judged by
+    uint8_t winner;               // seat; kNone when there is none
     uint8_t hand_size;
-    uint8_t reserved[2];
+    uint8_t reserved[2];          // always 0: fills a gap, so that no byte of the struct is padding
     uint16_t points;              // what the winner scores
     uint16_t target_score;
     uint32_t ply;                 // actions taken in this round
     uint16_t score[kMaxPlayers];  // in a match: points of the rounds so far
     uint16_t rounds;              // finished rounds of the match
     uint16_t reshuffles;          // in this round
-    uint32_t reserved_line;
+    uint32_t reserved_word;       // always 0, for the same reason
 
-    uint8_t pile[kDeckSize];   // the first pile_size are the draw pile, the others 0
-    uint8_t old[kMaxPlayers];  // cards of each hand at the last reshuffle, less plays known to be of those; 0 before
-
-    Cards fresh;               // cards of the last reshuffle, less plays known to be of those
-    Cards deck;                // what is dealt
-    Cards known[kMaxPlayers];  // cards that this player has seen in others' hands and that are still there
-    /// Nibble w of [viewer][owner]: copies of wild w among them.
-    uint16_t known_wilds[kMaxPlayers][kMaxPlayers];
-    /// Nibble w: copies of wild w that this hand held at the last reshuffle, less those of its plays known to be old.
-    uint16_t old_wilds[kMaxPlayers];
-    /// Nibble w: since then, plays of wild w that may have been of an old or of a fresh copy.
-    uint16_t unsure[kMaxPlayers];
-    uint8_t watchers[kMaxPlayers];  // of each hand: who knows any card of it, bit per seat
-    uint8_t recent[kMaxPlayers];    // of each hand: who has seen it since the last reshuffle, bit per seat
-    /// The same, but of what has been seen it can't be told any more what is still there: see forget_known().
-    uint8_t hazy[kMaxPlayers];
+    uint8_t pile[kDeckSize];      // the first pile_size are the draw pile, the others 0
+    // What players know; knowledge.hpp explains these fields together, with an example.
+    uint8_t num_old[kMaxPlayers];  // cards held since before the last reshuffle
+    Cards fresh_cards;             // cards of the last reshuffle
+    Cards deck;                    // what is dealt
+    Cards known[kMaxPlayers];      // [viewer]: cards seen in other hands in a challenge that are still there
+    uint16_t known_wilds[kMaxPlayers][kMaxPlayers];   // [viewer][owner]: nibble w: copies of wild w among them
+    uint16_t old_wilds[kMaxPlayers];                  // nibble w: copies of wild w among the old cards
+    uint16_t wild_plays_of_unknown_age[kMaxPlayers];  // nibble w: plays of wild w that may have been old or fresh
+    uint8_t known_to[kMaxPlayers];                    // [owner]: viewers who know a card of the hand, bit per seat
+    uint8_t seen_since_reshuffle[kMaxPlayers];        // [owner]: viewers for whom all cards they don't know are fresh
+    uint8_t seen_but_mixed[kMaxPlayers];              // [owner]: viewers who have seen it since and can't say that
 };
 
 static_assert(sizeof(State) == 704);
@@ -101,7 +97,7 @@ inline constexpr FieldInfo kStateFields[] = {
     UNO_FLEX_FIELD(color, 1, 1),          UNO_FLEX_FIELD(green, 1, 1),
     UNO_FLEX_FIELD(drawn, 1, 1),          UNO_FLEX_FIELD(pile_size, 1, 1),
     UNO_FLEX_FIELD(owed, 1, 1),           UNO_FLEX_FIELD(switches, 2, 1),
-    UNO_FLEX_FIELD(actor, 1, 1),          UNO_FLEX_FIELD(knowers, 1, 1),
+    UNO_FLEX_FIELD(actor, 1, 1),          UNO_FLEX_FIELD(knowing_seats, 1, 1),
     UNO_FLEX_FIELD(flags, 1, 1),          UNO_FLEX_FIELD(empty_draws, 1, 1),
     UNO_FLEX_FIELD(hand, 8, 2),           UNO_FLEX_FIELD(discard, 8, 1),
     UNO_FLEX_FIELD(discard_size, 1, 1),   UNO_FLEX_FIELD(dealer, 1, 1),
@@ -110,13 +106,13 @@ inline constexpr FieldInfo kStateFields[] = {
     UNO_FLEX_FIELD(reserved, 1, 1),       UNO_FLEX_FIELD(points, 2, 1),
     UNO_FLEX_FIELD(target_score, 2, 1),   UNO_FLEX_FIELD(ply, 4, 1),
     UNO_FLEX_FIELD(score, 2, 1),          UNO_FLEX_FIELD(rounds, 2, 1),
-    UNO_FLEX_FIELD(reshuffles, 2, 1),     UNO_FLEX_FIELD(reserved_line, 4, 1),
-    UNO_FLEX_FIELD(pile, 1, 1),           UNO_FLEX_FIELD(old, 1, 1),
-    UNO_FLEX_FIELD(fresh, 8, 1),          UNO_FLEX_FIELD(deck, 8, 1),
+    UNO_FLEX_FIELD(reshuffles, 2, 1),     UNO_FLEX_FIELD(reserved_word, 4, 1),
+    UNO_FLEX_FIELD(pile, 1, 1),           UNO_FLEX_FIELD(num_old, 1, 1),
+    UNO_FLEX_FIELD(fresh_cards, 8, 1),    UNO_FLEX_FIELD(deck, 8, 1),
     UNO_FLEX_FIELD(known, 8, 2),          UNO_FLEX_FIELD(known_wilds, 2, kMaxPlayers),
-    UNO_FLEX_FIELD(old_wilds, 2, 1),      UNO_FLEX_FIELD(unsure, 2, 1),
-    UNO_FLEX_FIELD(watchers, 1, 1),       UNO_FLEX_FIELD(recent, 1, 1),
-    UNO_FLEX_FIELD(hazy, 1, 1),
+    UNO_FLEX_FIELD(old_wilds, 2, 1),      UNO_FLEX_FIELD(wild_plays_of_unknown_age, 2, 1),
+    UNO_FLEX_FIELD(known_to, 1, 1),       UNO_FLEX_FIELD(seen_since_reshuffle, 1, 1),
+    UNO_FLEX_FIELD(seen_but_mixed, 1, 1),
 };
 #undef UNO_FLEX_FIELD
 
