@@ -11,7 +11,7 @@ from agents.policy import Decisions
 from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, Action
 from uno_flex_env.cards import COLORS, FACES, SYMBOLS, WILD_CODES
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES, SIZE_STEPS
-from uno_flex_env.rules import CHOICES, MAX_PLAYERS, MIN_PLAYERS
+from uno_flex_env.rules import MAX_PLAYERS, MIN_PLAYERS, SWITCHES
 
 Numbers = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int64]
@@ -108,7 +108,7 @@ def _readings() -> tuple[Numbers, dict[str, slice]]:
     for more in range(MAX_PLAYERS - MIN_PLAYERS + 1):
         weights["players"][start["num_players"] + more, 0] = MIN_PLAYERS + more
     weights["counterclockwise"][start["direction"] + 1, 0] = 1
-    weights["reverse_passes"][start["rules"] + list(CHOICES).index("two_player_reverse"), 0] = 1
+    weights["reverse_passes"][start["rules"] + list(SWITCHES).index("two_player_reverse"), 0] = 1
     columns, matrices, at = {}, [], 0
     for name, width in _WIDTHS.items():
         matrix = np.zeros((NUM_FEATURES, width), np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,17 +16,17 @@ VERBS: tuple[str, ...] = _core.VERBS
 
 
 class Action(NamedTuple):
-    """One action, taken apart."""
+    """The parts of an action."""
 
     verb: str
     face: int | None
     color: int | None
     """The color that a wild calls."""
     offset: int
-    """The target sits this many seats clockwise of the player; 0: no target."""
+    """The target sits this many seats clockwise from the player; 0: no target."""
     flex: bool
     effect: str
-    """What this side of the card does besides moving it: one of `_core.EFFECTS` (rules 6)."""
+    """The effect of this side of the card, one of `_core.EFFECTS` (rules 6)."""
     draws: int
     """Cards that this side makes others draw."""
     next_color: int | None
@@ -53,11 +54,26 @@ NUM_ACTIONS = len(ACTIONS)
 TEXTS = tuple(action.text for action in ACTIONS)
 """Notation by action number."""
 
-FLEX_ACTIONS: npt.NDArray[np.bool_] = np.array([action.flex for action in ACTIONS])
-"""(216,) bool: which actions play a flex side. `mask & FLEX_ACTIONS` are the legal flexes."""
-FLEX_ACTIONS.setflags(write=False)
-
 _NUMBER_OF = {text: number for number, text in enumerate(TEXTS)}
+
+DRAW, KEEP, ACCEPT, CHALLENGE, UNO, SILENT, CATCH, IGNORE = (_NUMBER_OF[verb] for verb in VERBS[1:])
+"""Numbers of the actions that play no card."""
+
+
+def actions_where(condition: Callable[[Action], object]) -> npt.NDArray[np.bool_]:
+    """(216,) bool, read-only: the actions that meet a condition. `mask & actions_where(...)` are the legal ones of
+    them."""
+    meet = np.array([bool(condition(action)) for action in ACTIONS])
+    meet.setflags(write=False)
+    return meet
+
+
+PLAY_ACTIONS = actions_where(lambda action: action.verb == "play")
+"""(216,) bool: the actions that play a card."""
+WILD_ACTIONS = actions_where(lambda action: action.color is not None)
+"""(216,) bool: the actions that play a wild."""
+FLEX_ACTIONS = actions_where(lambda action: action.flex)
+"""(216,) bool: the actions that play a flex side."""
 
 
 def action_to_text(action: int) -> str:
@@ -66,7 +82,7 @@ def action_to_text(action: int) -> str:
 
 
 def text_to_action(text: str) -> int:
-    """Action number of a notation; `NotationError` says which part of the text is wrong."""
+    """Action number of a notation. `NotationError` names the part of the text that is wrong."""
     number = _NUMBER_OF.get(text) if isinstance(text, str) else None
     if number is None:
         raise NotationError(f"no such action: {text!r}; {_fault(text)}")
@@ -86,7 +102,7 @@ _GROUPS = (
 )
 
 
-def table() -> str:
+def markdown_table() -> str:
     """The action space as a Markdown table, for the documentation."""
     lines = ["| actions | notation | meaning |", "|---|---|---|"]
     start = 0

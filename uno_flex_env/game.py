@@ -14,7 +14,7 @@ from uno_flex_env.options import checked_seed
 from uno_flex_env.record import Record
 from uno_flex_env.rules import Rules
 
-PHASES = ("play", "drawn", "challenge", "uno", "catch", "stack", "over")
+PHASES: tuple[str, ...] = _core.PHASES
 
 
 class Game:

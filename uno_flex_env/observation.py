@@ -1,7 +1,7 @@
-"""The observation: 640 features that are 0 or 1, what each means, and a decoder for people.
+"""The observation: 640 features that are 0 or 1, the meaning of each, and a decoder for people.
 
-Everything is egocentric: seat 0 is whoever looks, seat k sits k seats clockwise, whatever the direction of play. The
-same features in the same places serve 2 to 8 players. The places are the core's (`core/observation.hpp`).
+Seats are relative: seat 0 is the player who observes, seat k sits k seats clockwise, whatever the direction of play.
+The features and their places are the same for 2 to 8 players. The core defines them (`core/observation.hpp`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from uno_flex_env import _core
 from uno_flex_env.cards import CODES, COLORS, SYMBOLS, WILD_CODES
-from uno_flex_env.rules import CHOICES, MIN_PLAYERS
+from uno_flex_env.rules import MIN_PLAYERS, SWITCHES
 
 NUM_FEATURES: int = _core.NUM_FEATURES
 SIZE_STEPS: tuple[int, ...] = tuple(_core.SIZE_STEPS)
@@ -39,20 +39,20 @@ _MEANINGS = {
     "color": "the active color",
     "prior_color": "in phase challenge: the active color before the Draw Four, by which guilt is judged",
     "direction": "clockwise, counterclockwise",
-    "phase": "play, drawn, challenge, uno, catch, stack; none of them at the end",
+    "phase": f"{', '.join(_core.PHASES[:-1])}; none of them at the end",
     "actor": "seat that is challenged, says UNO or may be caught, in those phases",
     "owed": "thermometer of the sum owed in phase stack (also while UNO is said before it): at least 2 4 ... 16",
     "draw_pile": f"thermometer: at least {' '.join(map(str, PILE_STEPS))} cards",
     "empty_draws": "thermometer: draws in a row that yielded no card",
     "num_players": "2 to 8 players",
-    "rules": "switches that are not official: " + ", ".join(CHOICES),
+    "rules": "switches that are not official: " + ", ".join(SWITCHES),
     "scores": "in a match, thermometer by seat 0-7: points in sixths of the target score",
 }
 
 
 @dataclass(frozen=True)
 class Part:
-    """A named stretch of the observation."""
+    """A named range of features."""
 
     name: str
     slice: slice
@@ -67,7 +67,7 @@ def _part(name: str, start: int, rows: int, columns: int) -> Part:
 
 
 LAYOUT: Mapping[str, Part] = {row[0]: _part(*row) for row in _core.LAYOUT}
-"""Each part of the observation by name, in order; together they cover all features."""
+"""The parts of the observation by name, in order. Together they cover all features."""
 
 
 def parts(row: Row) -> dict[str, Row]:
@@ -75,7 +75,23 @@ def parts(row: Row) -> dict[str, Row]:
     return {name: row[..., part.slice].reshape(*row.shape[:-1], *part.shape) for name, part in LAYOUT.items()}
 
 
-def table() -> str:
+def hand_sizes(observations: Row) -> npt.NDArray[np.int64]:
+    """The number of cards in each hand, by relative seat.
+
+    The observation tells sizes in steps (`SIZE_STEPS`): up to 7 cards the number is exact, above it is the largest step
+    reached.
+
+    Args:
+        observations: (..., 640) of 0 and 1.
+
+    Returns:
+        (..., 8), 0 for a seat that is not in the game.
+    """
+    sizes: npt.NDArray[np.int64] = parts(observations)["hand_sizes"] @ np.diff(SIZE_STEPS, prepend=0)
+    return sizes
+
+
+def markdown_table() -> str:
     """The layout as a Markdown table, for the documentation."""
     lines = ["| features | part | shape | 1 means |", "|---|---|---|---|"]
     for part in LAYOUT.values():
@@ -85,7 +101,7 @@ def table() -> str:
 
 
 def decode(row: Row) -> dict[str, Any]:
-    """What an observation says, in the words of the game. Sizes and scores are as exact as their thermometers.
+    """The content of an observation, in the terms of the game. Sizes and scores are as exact as their features.
 
     Args:
         row: (640,) of 0 and 1.
@@ -97,13 +113,12 @@ def decode(row: Row) -> dict[str, Any]:
     players = _one_hot(part["num_players"], MIN_PLAYERS)
     wild_top = _one_hot(part["top"][len(SYMBOLS) :])
     color = _one_hot(part["color"])
-    phases = ("play", "drawn", "challenge", "uno", "catch", "stack")
     phase = _one_hot(part["phase"])
     actor = _one_hot(part["actor"])
     prior = _one_hot(part["prior_color"])
     return {
         "num_players": players,
-        "phase": "over" if phase is None else phases[phase],
+        "phase": "over" if phase is None else _core.PHASES[phase],
         "direction": 1 if part["direction"][0] else -1,
         "top": WILD_CODES[wild_top] if wild_top is not None else _symbol(part) + f" of {COLORS[color or 0]}",
         "top_has_flex": bool(part["top_has_flex"][0]),
@@ -118,13 +133,13 @@ def decode(row: Row) -> dict[str, Any]:
             for seat, owner in enumerate(part["known_owners"], start=1)
             if owner.any()
         },
-        "hand_sizes": [_reached(sizes, SIZE_STEPS) for sizes in part["hand_sizes"][:players]],
+        "hand_sizes": hand_sizes(row)[:players].tolist(),
         "power": "".join("+" if green else "-" for green in part["power"][:players]),
         "actor": actor,
         "owed": 2 * int(part["owed"].sum()),
         "draw_pile": _reached(part["draw_pile"], PILE_STEPS),
         "empty_draws": int(part["empty_draws"].sum()),
-        "rules": {name: values[1] for (name, values), bit in zip(CHOICES.items(), part["rules"], strict=True) if bit},
+        "rules": {name: values[1] for (name, values), bit in zip(SWITCHES.items(), part["rules"], strict=True) if bit},
         "scores": [int(sixths.sum()) for sixths in part["scores"][:players]],
     }
 
@@ -134,7 +149,7 @@ def _one_hot(bits: Row, first: int = 0) -> int | None:
 
 
 def _reached(thermometer: Row, steps: tuple[int, ...]) -> int:
-    """The largest step reached: the size itself while it is a step."""
+    """The largest step reached."""
     return ([0, *steps])[int(thermometer.sum())]
 
 

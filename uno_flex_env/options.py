@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from uno_flex_env import _core
 from uno_flex_env.rules import Rules
 
-REWARDS = ("win", "points")
+REWARDS: tuple[str, ...] = _core.REWARDS
 """What an episode pays, by the core's number: the win alone, or the points / 100."""
 
-MAX_HISTORY = 1024
+MAX_HISTORY: int = _core.MAX_HISTORY
 """Events that an environment keeps at most."""
 
 ILLEGAL = ("raise", "terminate")

@@ -1,4 +1,4 @@
-"""The switches of rules 9, for people: names, values, checks."""
+"""The switches of rules 9 with their names, values and checks."""
 
 from __future__ import annotations
 
@@ -10,30 +10,22 @@ from typing import Any, Literal, Self
 from uno_flex_env import _core
 from uno_flex_env.cards import CODES, FACES, NUM_FACES, text_to_card
 
-MIN_PLAYERS, MAX_PLAYERS = 2, 8
+MIN_PLAYERS, MAX_PLAYERS = _core.MIN_PLAYERS, _core.MAX_PLAYERS
 
-CHOICES: dict[str, tuple[str | bool, str | bool]] = {
-    "draw_four": ("challenge", "strict"),
-    "flex_draw_four_challenge": (False, True),
-    "two_player_reverse": ("skip", "pass"),
-    "flex_action_match": ("color_or_symbol", "color"),
-    "play_drawn_card": ("optional", "forced"),
-    "uno_call": ("automatic", "explicit"),
-    "last_card_draws": (True, False),
-    "stacking": (False, True),
-    "draw_until_playable": (False, True),
+SWITCHES: dict[str, tuple[str | bool, str | bool]] = {
+    name: (official, other) for name, official, other in _core.SWITCHES
 }
-"""Each switch with its two values, the official reading first, in the order of the core's bits."""
+"""Each switch with its two values, the official one first, in the order of the core's bits."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How a table plays; the defaults are the official reading (rules 9).
+    """The rules of a game; the defaults are the official ones (rules 9).
 
-    `deck` is None for the official deck, or how many there are of each card, for example `{"r1": 1, "WF": 2}`.
+    `deck` is None for the official deck, or the number of copies of each card, for example `{"r1": 1, "WF": 2}`.
 
-    Under `play_drawn_card="forced"` players can have no choice but to go on for ever, handing the same few cards to and
-    fro: seldom with the official deck, sooner with a small one. Environments then need `max_decisions`.
+    With `play_drawn_card="forced"` a round can go on forever: the players have to pass the same few cards around. This
+    is rare with the official deck and more likely with a small one. Environments then need `max_decisions`.
     """
 
     draw_four: Literal["challenge", "strict"] = "challenge"
@@ -50,11 +42,11 @@ class Rules:
     target_score: int = 500
 
     def __post_init__(self) -> None:
-        for name, values in CHOICES.items():
+        for name, values in SWITCHES.items():
             value = getattr(self, name)
             if not any(value == allowed and type(value) is type(allowed) for allowed in values):
                 raise ValueError(f"{name} must be {values[0]!r} or {values[1]!r}, got {value!r}")
-        for name, most in (("hand_size", 31), ("target_score", 60000)):
+        for name, most in (("hand_size", _core.MAX_HAND_SIZE), ("target_score", _core.MAX_TARGET_SCORE)):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= most:
                 raise ValueError(f"{name} must be a whole number from 1 to {most}, got {value!r}")
@@ -66,7 +58,7 @@ class Rules:
 
     @classmethod
     def from_dict(cls, switches: Mapping[str, Any]) -> Self:
-        """Rules from the switches that differ from the official reading, as game records name them."""
+        """The rules with these switches, named as in game records, and the others official."""
         known = [field.name for field in fields(cls)]
         for name in switches:
             if name not in known:
@@ -74,14 +66,14 @@ class Rules:
         return cls(**switches)
 
     def to_dict(self) -> dict[str, Any]:
-        """Only the switches that differ from the official reading."""
+        """The switches that are not official, named as in game records."""
         official = type(self)()
         return {
             f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(official, f.name)
         }
 
     def check(self, num_players: int) -> None:
-        """ValueError if so many can't play by these rules."""
+        """Raise ValueError if that many players can't play by these rules."""
         if type(num_players) is not int or not MIN_PLAYERS <= num_players <= MAX_PLAYERS:
             raise ValueError(f"num_players must be from {MIN_PLAYERS} to {MAX_PLAYERS}, got {num_players!r}")
         if why := self.core.refuse(num_players):
@@ -89,8 +81,8 @@ class Rules:
 
     @cached_property
     def core(self) -> _core.Rules:
-        """The same for the core."""
-        bits = sum((getattr(self, name) != values[0]) << bit for bit, (name, values) in enumerate(CHOICES.items()))
+        """These rules for the core."""
+        bits = sum((getattr(self, name) != values[0]) << bit for bit, (name, values) in enumerate(SWITCHES.items()))
         counts = None if self.deck is None else [self.deck.get(code, 0) for code in CODES]
         return _core.Rules(bits, self.hand_size, self.target_score, counts)
 
@@ -99,7 +91,7 @@ class Rules:
 
 
 def official_deck() -> dict[str, int]:
-    """How many there are of each card."""
+    """The number of copies of each card."""
     return {CODES[face]: FACES[face].copies for face in range(NUM_FACES)}
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from uno_flex_env import Game, Rules, State, _core
-from uno_flex_env.rules import CHOICES, MAX_PLAYERS, MIN_PLAYERS, official_deck
+from uno_flex_env.rules import MAX_PLAYERS, MIN_PLAYERS, SWITCHES, official_deck
 from uno_flex_env.state import state_from_json, state_to_json
 
-COMBINATIONS = (1 << len(CHOICES)) * (MAX_PLAYERS - MIN_PLAYERS + 1)
+COMBINATIONS = (1 << len(SWITCHES)) * (MAX_PLAYERS - MIN_PLAYERS + 1)
 """Of the switches with two values and the numbers of players."""
 
 _STRIDE = 2053  # shares no factor with COMBINATIONS, so that a short soak sees a mixture and a long one all
@@ -139,7 +139,7 @@ def table_of(seed: int, number: int) -> Table:
     combination = (seed + number * _STRIDE) % COMBINATIONS
     players = MIN_PLAYERS + combination % (MAX_PLAYERS - MIN_PLAYERS + 1)
     bits = combination // (MAX_PLAYERS - MIN_PLAYERS + 1)
-    switches: dict[str, Any] = {name: values[bits >> bit & 1] for bit, (name, values) in enumerate(CHOICES.items())}
+    switches: dict[str, Any] = {name: values[bits >> bit & 1] for bit, (name, values) in enumerate(SWITCHES.items())}
     switches["target_score"] = rng.choice([1, 60, 500])
     while True:
         deck = rng.choice([None, None, _some_cards(rng)])

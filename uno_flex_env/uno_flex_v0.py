@@ -122,6 +122,7 @@ from __future__ import annotations
 from uno_flex_env import actions, observation
 from uno_flex_env.envs.aec import UnoFlexEnv
 
-__doc__ = (__doc__ or "").replace("FEATURE TABLE", observation.table()).replace("ACTION TABLE", actions.table())
+__doc__ = (__doc__ or "").replace("FEATURE TABLE", observation.markdown_table())
+__doc__ = __doc__.replace("ACTION TABLE", actions.markdown_table())
 
 env = raw_env = UnoFlexEnv

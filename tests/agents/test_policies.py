@@ -15,7 +15,7 @@ from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
 from agents.policy import Decisions, Policy
 from agents.policy_factory import make_policy
-from tests.support.episodes import EVERY_PHASE, SWITCHES
+from tests.support.episodes import EVERY_PHASE, RULE_SETS
 from uno_flex_env import Rules, VecEnv
 from uno_flex_env.envs.sb3 import SB3VecEnv
 from uno_flex_env.envs.vec_env import BOTS
@@ -39,7 +39,7 @@ TABLES = [
     *((num_players, Rules()) for num_players in range(2, 9)),
     (2, EVERY_PHASE),
     (4, EVERY_PHASE),
-    *((2 + place % 7, Rules(**switches)) for place, switches in enumerate(list(SWITCHES.values())[:-1])),
+    *((2 + place % 7, Rules(**switches)) for place, switches in enumerate(list(RULE_SETS.values())[:-1])),
 ]
 HISTORY = 5
 

@@ -10,9 +10,8 @@ import pytest
 from gymnasium.spaces import Discrete
 
 from tests.support.episodes import EVERY_PHASE, NO_MATCHES, PHASES, SHORT, choose, payoffs, play
-from uno_flex_env import Game, Match, Rules, observation, uno_flex_v0
+from uno_flex_env import Game, Match, Rules, actions, observation, uno_flex_v0
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
-from uno_flex_env.actions import table as action_table
 from uno_flex_env.envs.aec import UnoFlexEnv
 from uno_flex_env.envs.spaces import ActionSpace
 from uno_flex_env.game import PHASES as PHASE_NAMES
@@ -383,8 +382,8 @@ def test_the_check_of_ends_can_fail(monkeypatch, flags, rules, max_decisions):
 
 def test_the_documentation_has_the_tables_of_features_and_actions():
     """As the observation and the actions have them, whole."""
-    assert observation.table() in uno_flex_v0.__doc__
-    assert action_table() in uno_flex_v0.__doc__
+    assert observation.markdown_table() in uno_flex_v0.__doc__
+    assert actions.markdown_table() in uno_flex_v0.__doc__
 
 
 def test_the_documentation_names_every_option():

@@ -12,7 +12,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from pettingzoo.utils import wrappers
 
-from tests.support.episodes import SWITCHES
+from tests.support.episodes import RULE_SETS
 from uno_flex_env import uno_flex_v0
 from uno_flex_env.envs.registration import ENV_ID
 from uno_flex_env.envs.single_agent import SingleAgentEnv
@@ -30,7 +30,7 @@ ENDINGS: dict[str, dict[str, Any]] = {
     "cut": {"max_decisions": 20},
     "terminate": {"illegal": "terminate"},
 }
-OPTIONS = {name: {"rules": switches} for name, switches in SWITCHES.items()} | ENDINGS
+OPTIONS = {name: {"rules": switches} for name, switches in RULE_SETS.items()} | ENDINGS
 
 # PettingZoo's api_test expects dicts as observations of its own card games only, by their names; and it looks at the
 # mask of agents that are finished, which is empty.

@@ -25,7 +25,7 @@ from tests.support.playing import (
     switches_with,
     wander,
 )
-from tests.support.reference import CHOICES
+from tests.support.reference import SWITCHES
 from tests.support.witness import Case, TooHard, arrangements, follow, shown
 from uno_flex_env import Game, RecordError, Rules, State
 from uno_flex_env._core import NUM_FEATURES, View
@@ -521,7 +521,7 @@ def random_case(seed: int) -> Case:
         numbers = rng.sample(NUMBERS, players * hand_size + rng.randint(2, 7))
         wilds = Counter(rng.choices(["WF", "WA/", "W4/"], [2, 1, 3], k=rng.randint(2, 8)))
         deck = dict.fromkeys(numbers, 1) | {card: min(4, count) for card, count in wilds.items()}
-        switches: dict[str, Any] = {name: rng.choice(values) for name, values in CHOICES.items()}
+        switches: dict[str, Any] = {name: rng.choice(values) for name, values in SWITCHES.items()}
         rules = Rules(**switches | {"draw_four": "challenge", "hand_size": hand_size, "deck": deck})
         game = Game(players, rules, seed=rng.getrandbits(64))
         for at in itertools.islice(

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.reference import COLORS, OFFICIAL, faces
-from uno_flex_env import NotationError
-from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, NUM_ACTIONS, TEXTS, action_to_text, text_to_action
+from uno_flex_env import NotationError, actions
+from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, TEXTS, VERBS, action_to_text, text_to_action
 from uno_flex_env.cards import CODES, FACES, NUM_FACES, card_to_text, cards_to_text, text_to_card
 
 MANY = settings(derandomize=True, deadline=None, max_examples=500)
@@ -71,8 +71,26 @@ def test_the_table_of_actions_says_what_the_texts_say():
         assert action.face == (CODES.index(code) if verb == "play" else None)
         assert action.color == (COLORS.index(color) if color else None)
         assert (action.offset, action.flex) == (int(target or 0), "!" in text)
-    assert FLEX_ACTIONS.tolist() == ["!" in text for text in TEXTS]
-    assert not FLEX_ACTIONS.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("mask", "among"),
+    [
+        (actions.FLEX_ACTIONS, lambda text: "!" in text),
+        (actions.WILD_ACTIONS, lambda text: text.startswith("W")),
+        (actions.PLAY_ACTIONS, lambda text: text not in VERBS),
+    ],
+    ids=["flex", "wild", "play"],
+)
+def test_masks_of_actions_hold_those_whose_text_says_so(mask, among):
+    """Nobody can write to them."""
+    assert mask.tolist() == [among(text) for text in TEXTS]
+    assert not mask.flags.writeable
+
+
+def test_actions_without_a_card_have_their_numbers_by_name():
+    """Rules 10."""
+    assert [TEXTS[getattr(actions, verb.upper())] for verb in VERBS[1:]] == list(VERBS[1:])
 
 
 @pytest.mark.parametrize("number", [np.int8(3), np.uint8(3), np.int64(3), np.array([3])[0]])

@@ -19,7 +19,7 @@ from uno_flex_env.__main__ import main
 from uno_flex_env.envs.vec_env import BOTS, VecEnv
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.replay import read_games, snapshot_lines
-from uno_flex_env.rules import CHOICES
+from uno_flex_env.rules import SWITCHES
 from uno_flex_env.soak import COMBINATIONS, Outcome, play_table, soak, table_of
 from uno_flex_env.state import STATE_DTYPE
 
@@ -99,7 +99,7 @@ def test_an_error_on_the_way_is_a_fault_with_its_record(monkeypatch):
 def test_the_soak_visits_every_combination_of_switches_and_players():
     """Once in so many tables, whatever the seed."""
     seen = {
-        (table.players, *(getattr(table.rules, name) for name in CHOICES))
+        (table.players, *(getattr(table.rules, name) for name in SWITCHES))
         for table in (table_of(11, number) for number in range(COMBINATIONS))
     }
 

@@ -22,10 +22,11 @@ def test_the_examples_of_the_readme_run():
 
 @pytest.mark.parametrize("module", [actions, observation], ids=["actions", "observation"])
 def test_the_tables_of_the_readme_are_the_codes(module):
-    """`table()` of the module prints the current one."""
-    assert f"<!-- {module.__name__.split('.')[-1]}.table() -->\n{module.table()}\n" in README.read_text(
-        encoding="utf-8"
-    )
+    """`markdown_table()` of the module prints the current one."""
+    name = module.__name__.split(".")[-1]
+    text = README.read_text(encoding="utf-8")
+
+    assert f"<!-- {name}.markdown_table() -->\n{module.markdown_table()}\n" in text
 
 
 def test_every_file_that_the_readme_links_exists():

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import TEXTS
-from uno_flex_env.rules import CHOICES
+from uno_flex_env.rules import SWITCHES
 
-SWITCHES: dict[str, dict[str, Any]] = {
-    **{f"{name}={values[1]}": {name: values[1]} for name, values in CHOICES.items()},
+RULE_SETS: dict[str, dict[str, Any]] = {
+    **{f"{name}={values[1]}": {name: values[1]} for name, values in SWITCHES.items()},
     "hand_size=2": {"hand_size": 2},
     "deck": {"hand_size": 1, "deck": {"r1": 1, "r3": 1, "r5": 1, "y1^": 1, "y3^": 1, "y5/b": 1, "WF": 1, "W4/": 2}},
 }
-"""Each switch of rules 9 at another value than the official one."""
+"""The switches of rules 9, each by itself at a value that is not official."""
 
 EVERY_PHASE = Rules(uno_call="explicit", stacking=True, flex_draw_four_challenge=True, hand_size=3)
 """Rules under which random play comes through all phases soon."""

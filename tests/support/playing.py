@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.notation import deal as deal_record
 from tests.support.notation import deck_of
-from tests.support.reference import CHOICES, choose, random_deck, random_rules
+from tests.support.reference import SWITCHES, choose, random_deck, random_rules
 from uno_flex_env import Game, Rules
 
 PHASES = ["play", "drawn", "challenge", "uno", "catch", "stack", "over"]
@@ -85,7 +85,7 @@ def mixed_table() -> Game:
 def tables(draw: st.DrawFn) -> tuple[int, Rules, int, int]:
     """Players, switches with hand size and deck, dealer and seed of a game: what `deal` takes."""
     num_players = draw(st.integers(2, 8))
-    switches: dict[str, Any] = {name: draw(st.sampled_from(values)) for name, values in CHOICES.items()}
+    switches: dict[str, Any] = {name: draw(st.sampled_from(values)) for name, values in SWITCHES.items()}
     switches["hand_size"] = draw(st.integers(1, 63 // num_players))
     deck = draw(st.none() | st.builds(random_deck, st.randoms(use_true_random=False)))
     rules = Rules(**switches)

@@ -72,7 +72,7 @@ def points_of(card: str) -> int:
 
 # --- Rules 9: the switches ------------------------------------------------------------------------------------------
 
-CHOICES: dict[str, list[Any]] = {
+SWITCHES: dict[str, list[Any]] = {
     "draw_four": ["challenge", "strict"],
     "flex_draw_four_challenge": [False, True],
     "two_player_reverse": ["skip", "pass"],
@@ -88,11 +88,11 @@ NUMBERS = {"hand_size": 7, "target_score": 500}
 
 def full_rules(rules: dict[str, Any], players: int) -> dict[str, Any]:
     """Every switch with its value; ValueError for an unknown switch or a value that rules 9 does not allow."""
-    full = {name: values[0] for name, values in CHOICES.items()} | NUMBERS | {"deck": OFFICIAL}
+    full = {name: values[0] for name, values in SWITCHES.items()} | NUMBERS | {"deck": OFFICIAL}
     for name, value in rules.items():
         if name not in full:
             raise ValueError(f"no switch is called {name!r}")
-        if name in CHOICES and not any(type(value) is type(choice) and value == choice for choice in CHOICES[name]):
+        if name in SWITCHES and not any(type(value) is type(choice) and value == choice for choice in SWITCHES[name]):
             raise ValueError(f"{name} can't be {value!r}")
         if name in NUMBERS and (type(value) is not int or value < 1):
             raise ValueError(f"{name} must be at least 1, not {value!r}")
@@ -574,7 +574,7 @@ def random_game(rng: random.Random, players: int, rules: dict[str, Any], dealer:
 
 def random_rules(rng: random.Random, players: int) -> dict[str, Any]:
     """Switches at random, naming only those that differ from the official reading; hands mostly small."""
-    rules = {name: rng.choice(values) for name, values in CHOICES.items()}
+    rules = {name: rng.choice(values) for name, values in SWITCHES.items()}
     rules["hand_size"] = rng.choice([1, 2, 3, 7, 7, 63 // players])
     official = full_rules({}, 2)
     rules = {name: value for name, value in rules.items() if value != official[name]}
