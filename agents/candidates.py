@@ -160,16 +160,16 @@ class Choices:
         gains_power: how much greener one's own Power is after it, less the same of the others on average, -2 to 2.
     """
 
-    def __init__(self, seen: Decisions) -> None:
-        place = np.flatnonzero(seen.action_mask.reshape(-1) != 0)
+    def __init__(self, decisions: Decisions) -> None:
+        place = np.flatnonzero(decisions.action_mask.reshape(-1) != 0)
         self.row, self.action = place // NUM_ACTIONS, place % NUM_ACTIONS
-        self.start = np.searchsorted(self.row, np.arange(len(seen)))
-        read = seen.observation.astype(np.float32) @ _WEIGHTS
+        self.start = np.searchsorted(self.row, np.arange(len(decisions)))
+        read = decisions.observation.astype(np.float32) @ _WEIGHTS
         self._read = {name: read[:, columns] for name, columns in _COLUMNS.items()}
         self.wild, self.flex, self.plays = self.of(WILD), self.of(FLEX), self.of(PLAY)
         self._turns()
         power = self._powers()
-        self._cards(seen.observation, power)
+        self._cards(decisions.observation, power)
 
     def of(self, which: Flags) -> Flags:
         """A property of actions, (216,), for each choice."""

@@ -193,15 +193,15 @@ class Expert:
         """The word expert, with "-RULE" for each rule that it is without."""
         return "-".join(("expert", *self.without))
 
-    def act(self, seen: Decisions) -> Actions:
+    def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
-        choices = Choices(seen)
-        score = uniforms(seen.noise[choices.row] + choices.action.astype(np.uint64)).astype(np.float32) * _LUCK
+        choices = Choices(decisions)
+        score = uniforms(decisions.noise[choices.row] + choices.action.astype(np.uint64)).astype(np.float32) * _LUCK
         for rule in RULES:
             if rule.name not in self.without:
                 score += rule.term(choices)
         best = np.maximum.reduceat(score, choices.start)
         winners = np.flatnonzero(score == best[choices.row])
-        actions = np.empty(len(seen), np.int64)
+        actions = np.empty(len(decisions), np.int64)
         actions[choices.row[winners]] = choices.action[winners]
         return actions

@@ -69,12 +69,12 @@ class Flexing:
             return np.where(can_play, restricted(mask, ~FLEX), restricted(mask, FLEX))
         return mask
 
-    def act(self, seen: Decisions) -> Actions:
+    def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
-        noise = seen.noise + np.uint64(1) if self.how == "as_learned" else seen.noise
-        given = replace(seen, action_mask=self.allowed(seen.action_mask), noise=noise)
+        noise = decisions.noise + np.uint64(1) if self.how == "as_learned" else decisions.noise
+        given = replace(decisions, action_mask=self.allowed(decisions.action_mask), noise=noise)
         actions = self.policy.act(given)
-        refused = np.flatnonzero(given.action_mask[np.arange(len(seen)), actions] == 0)
+        refused = np.flatnonzero(given.action_mask[np.arange(len(decisions)), actions] == 0)
         if refused.size:
             prior: Policy = getattr(self.policy, "prior")  # noqa: B009 (only searches have one)
             actions = actions.copy()
@@ -99,16 +99,16 @@ FEATURES = {
 are as many as `others_green`; with one, a flex leaves that many."""
 
 
-def features(seen: Decisions) -> dict[str, Whole]:
+def features(decisions: Decisions) -> dict[str, Whole]:
     """`FEATURES` of B decisions, (B,) each. Hands above seven cards are as exact as the observation."""
-    see = parts(seen.observation)
+    see = parts(decisions.observation)
     steps = np.diff(SIZE_STEPS, prepend=0)
     sizes = (see["hand_sizes"].astype(np.int64) * steps).sum(axis=2)
     players = see["num_players"].astype(np.int64) @ (MIN_PLAYERS + np.arange(see["num_players"].shape[1]))
     seats = np.arange(sizes.shape[1])
     others = np.where((seats > 0) & (seats < players[:, None]), sizes, 99)
     following = np.where(see["direction"][:, 1] != 0, players - 1, 1)
-    legal = seen.action_mask != 0
+    legal = decisions.action_mask != 0
     kinds = np.stack([(legal & which).any(axis=1) for which in KIND_FLAGS], axis=1).astype(np.int64)
     wilds = see["hand"][:, 92:].sum(axis=1, dtype=np.int64)  # after the colored cards and the four of Wild All Flip
     values = [
@@ -117,7 +117,7 @@ def features(seen: Decisions) -> dict[str, Whole]:
         see["flex_faces"].sum(axis=(1, 2), dtype=np.int64) + wilds,
         see["power"][:, 1:].sum(axis=1, dtype=np.int64),
         others.min(axis=1),
-        sizes[np.arange(len(seen)), following],
+        sizes[np.arange(len(decisions)), following],
         (legal & _COLORED_PLAYS).sum(axis=1),
         kinds.sum(axis=1),
         *kinds.T,
@@ -157,16 +157,16 @@ class FlexByRules:
     def __init__(self, rules: Sequence[Rule] | None = None, name: str = "flex_by_rules") -> None:
         self.rules, self.name = FOUND if rules is None else tuple(rules), name
 
-    def act(self, seen: Decisions) -> Actions:
+    def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
-        legal = seen.action_mask != 0
-        spend = spend_or_hold(seen) & self._spends(seen)
+        legal = decisions.action_mask != 0
+        spend = spend_or_hold(decisions) & self._spends(decisions)
         mask = np.where(spend[:, None], legal & FLEX, legal).astype(np.int8)
-        return RuleBot("flex_when_stuck").act(replace(seen, action_mask=mask))
+        return RuleBot("flex_when_stuck").act(replace(decisions, action_mask=mask))
 
-    def _spends(self, seen: Decisions) -> npt.NDArray[np.bool_]:
-        values = features(seen)
-        spend, open_ = np.zeros(len(seen), np.bool_), np.ones(len(seen), np.bool_)
+    def _spends(self, decisions: Decisions) -> npt.NDArray[np.bool_]:
+        values = features(decisions)
+        spend, open_ = np.zeros(len(decisions), np.bool_), np.ones(len(decisions), np.bool_)
         for rule in self.rules:
             met = rule.applies(values) & open_
             spend[met] = rule.spend
@@ -184,8 +184,8 @@ that wins 2.5 [2.0, 2.9], 2.1 [1.8, 2.6] and 2.3 [2.0, 2.7] points more than a f
 games each), about as much as `flex_any` does. At 2 and 3 players it never spends."""
 
 
-def spend_or_hold(seen: Decisions) -> npt.NDArray[np.bool_]:
+def spend_or_hold(decisions: Decisions) -> npt.NDArray[np.bool_]:
     """(B,), the decisions at the beginning of a turn in which a flex and another play are both legal."""
-    legal = seen.action_mask != 0
+    legal = decisions.action_mask != 0
     both: npt.NDArray[np.bool_] = (legal & FLEX).any(axis=1) & (legal & OTHER_PLAYS).any(axis=1) & legal[:, _DRAW]
     return both

@@ -34,22 +34,22 @@ class NetworkPolicy:
         self.history = network.config.events
 
     @torch.inference_mode()
-    def probabilities(self, seen: Decisions) -> torch.Tensor:
+    def probabilities(self, decisions: Decisions) -> torch.Tensor:
         """Of all actions, (B, 216) float32; exactly 0 where illegal."""
         history = None
         if self.history:
-            if seen.history is None or seen.history.shape[1] < self.history:
+            if decisions.history is None or decisions.history.shape[1] < self.history:
                 raise ValueError(f"{self.name} reads the last {self.history} events: history is missing or too short")
-            history = torch.from_numpy(np.ascontiguousarray(seen.history[:, -self.history :]))
+            history = torch.from_numpy(np.ascontiguousarray(decisions.history[:, -self.history :]))
         with torch.autocast("cpu", enabled=False):  # a learner's precision is its own
-            logits, _ = self.network(torch.from_numpy(seen.observation), history)
-        return masked_softmax(logits, torch.from_numpy(seen.action_mask) != 0)
+            logits, _ = self.network(torch.from_numpy(decisions.observation), history)
+        return masked_softmax(logits, torch.from_numpy(decisions.action_mask) != 0)
 
-    def act(self, seen: Decisions) -> Actions:
+    def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
-        actions = np.empty(len(seen), np.int64)
-        for start in range(0, len(seen), ROWS):
-            part = seen[start : start + ROWS]
+        actions = np.empty(len(decisions), np.int64)
+        for start in range(0, len(decisions), ROWS):
+            part = decisions[start : start + ROWS]
             probs = self.probabilities(part)
             chosen = probs.argmax(dim=1) if self.greedy else sample(probs, torch.from_numpy(uniforms(part.noise)))
             actions[start : start + ROWS] = chosen.numpy()

@@ -303,10 +303,10 @@ class Rollout:
         seated = self.table[np.arange(self.config.games), self.player[t]]
         self.learns[t] = seated < 0
         noise = self.league.noise(self.config.games)
-        seen = Decisions(self.observation[t], self.mask[t], noise, self.history[t] if self.history.size else None)
+        decisions = Decisions(self.observation[t], self.mask[t], noise, self.history[t] if self.history.size else None)
         for number, policy in self.league.seated(seated):
             rows = np.flatnonzero(seated == number)
-            self.action[t, rows] = ask(policy, seen[rows], rows)
+            self.action[t, rows] = ask(policy, decisions[rows], rows)
 
     def _step(self, network: ActorCritic, device: torch.device, t: int) -> None:
         self._look(t + 1)

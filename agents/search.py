@@ -38,12 +38,12 @@ class BotSearch:
         self.name, self.prior, self.budget, self.method = name, prior, budget, method
         self.history = prior.history
 
-    def act(self, seen: Decisions) -> Actions:
+    def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
         budget = self.budget
-        return views_of(seen, self.name).search(
-            self.prior.act(seen),
-            seen.noise,
+        return views_of(decisions, self.name).search(
+            self.prior.act(decisions),
+            decisions.noise,
             simulations=budget.simulations,
             seconds=budget.seconds,
             method=self.method,
@@ -92,15 +92,15 @@ class NetworkSearch:
         self.name, self.prior, self.budget = name, prior, budget
         self.precision = matmul_dtype("auto", torch.device("cpu"))
 
-    def act(self, seen: Decisions) -> Actions:
+    def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
-        views = views_of(seen, self.name)
-        probs = self.prior.probabilities(seen).numpy()
+        views = views_of(decisions, self.name)
+        probs = self.prior.probabilities(decisions).numpy()
         actions: Actions = probs.argmax(axis=1).astype(np.int64)
-        for row in range(len(seen)):
+        for row in range(len(decisions)):
             candidates = np.flatnonzero(probs[row] >= self.LIKELY)
             if candidates.size > 1:
-                actions[row] = self._choose(views[[row]], candidates, int(actions[row]), seen.noise[row])
+                actions[row] = self._choose(views[[row]], candidates, int(actions[row]), decisions.noise[row])
         return actions
 
     def _choose(self, view: Views, candidates: npt.NDArray[np.intp], default: int, key: np.uint64) -> int:
@@ -182,10 +182,10 @@ def lead(won: Floats, best: int) -> Floats:
     return leads
 
 
-def views_of(seen: Decisions, name: str) -> Views:
+def views_of(decisions: Decisions, name: str) -> Views:
     """The views that a search needs; ValueError where nobody has given any."""
-    if seen.views is None:
+    if decisions.views is None:
         raise ValueError(
             f"{name} looks ahead and needs Decisions.views, which environments don't give; match play does"
         )
-    return seen.views
+    return decisions.views

@@ -265,11 +265,11 @@ class Watchful:
 
     name, history = "watchful", 0
 
-    def act(self, seen: Decisions) -> Actions:
-        cards = parts(seen.observation)["hand_sizes"][:, 1:]  # of the others; bit k: at least k + 1 cards
+    def act(self, decisions: Decisions) -> Actions:
+        cards = parts(decisions.observation)["hand_sizes"][:, 1:]  # of the others; bit k: at least k + 1 cards
         alarm = ((cards[:, :, 0] == 1) & (cards[:, :, 2] == 0)).any(axis=1)
         taste = POINTS + np.where(alarm[:, None], 100, -100) * FLEX_ACTIONS
-        return np.where(seen.action_mask == 1, taste, -1000).argmax(axis=1)
+        return np.where(decisions.action_mask == 1, taste, -1000).argmax(axis=1)
 
 
 # %% [markdown]

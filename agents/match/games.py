@@ -124,8 +124,8 @@ class _Tables:
         for number, policy in enumerate(self.policies):
             mine = np.flatnonzero(deciders == number)
             if mine.size:
-                seen = self._seen(rows[mine], noise[mine], looks_ahead(policy))
-                self.actions[rows[mine]] = ask(policy, seen, games[mine])
+                decisions = self._seen(rows[mine], noise[mine], looks_ahead(policy))
+                self.actions[rows[mine]] = ask(policy, decisions, games[mine])
         self.counts[rows, current_players] += 1
         self.batch.step()
         finished = rows[self.current_player[rows] < 0]

@@ -236,10 +236,10 @@ def _distance(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> float:
 
 
 @torch.inference_mode()
-def values(network: ActorCritic, seen: Decisions) -> npt.NDArray[np.float32]:
+def values(network: ActorCritic, decisions: Decisions) -> npt.NDArray[np.float32]:
     """What the network's critic says, (B,) float32."""
-    history = None if seen.history is None else torch.from_numpy(seen.history)
-    answer: npt.NDArray[np.float32] = network(torch.from_numpy(seen.observation), history)[1].numpy()
+    history = None if decisions.history is None else torch.from_numpy(decisions.history)
+    answer: npt.NDArray[np.float32] = network(torch.from_numpy(decisions.observation), history)[1].numpy()
     return answer
 
 

@@ -178,9 +178,9 @@ class Watching:
     def __init__(self, name: str, history: int) -> None:
         self.name, self.history, self.shown = name, history, list[Decisions]()
 
-    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
-        self.shown.append(seen)
-        first: npt.NDArray[np.int64] = seen.action_mask.argmax(axis=1)
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        self.shown.append(decisions)
+        first: npt.NDArray[np.int64] = decisions.action_mask.argmax(axis=1)
         return first
 
 
@@ -220,8 +220,8 @@ class Wrong:
     name: str = "wrong"
     history: int = 0
 
-    def act(self, seen: Decisions) -> Any:
-        return np.full(len(seen), self.answer) if np.ndim(self.answer) == 0 else np.array(self.answer)
+    def act(self, decisions: Decisions) -> Any:
+        return np.full(len(decisions), self.answer) if np.ndim(self.answer) == 0 else np.array(self.answer)
 
 
 @pytest.mark.parametrize(

@@ -105,13 +105,13 @@ def test_a_decision_depends_on_its_own_row_alone(spec):
     """A batch is the same as each of its rows by itself, and as the batch in another order. Seen red with the expert's
     ties broken by the place of a choice in the batch."""
     policy = policy_of(spec)
-    seen = some_decisions(policy.history)
-    order = np.random.default_rng(0).permutation(len(seen))
+    decisions = some_decisions(policy.history)
+    order = np.random.default_rng(0).permutation(len(decisions))
 
-    actions = policy.act(seen)
+    actions = policy.act(decisions)
 
-    assert np.array_equal(policy.act(seen[order]), actions[order])
-    assert [policy.act(seen[row : row + 1])[0] for row in range(len(seen))] == actions.tolist()
+    assert np.array_equal(policy.act(decisions[order]), actions[order])
+    assert [policy.act(decisions[row : row + 1])[0] for row in range(len(decisions))] == actions.tolist()
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -120,16 +120,16 @@ def test_the_noise_is_all_the_luck(spec):
     read-only here, and it stays what it was. Seen red with an expert that adds a call counter to its noise, one that
     writes into an observation, and one that answers in int32."""
     policy = policy_of(spec)
-    seen = some_decisions(policy.history)
-    arrays = [array for array in vars(seen).values() if array is not None]
+    decisions = some_decisions(policy.history)
+    arrays = [array for array in vars(decisions).values() if array is not None]
     before = [array.copy() for array in arrays]
 
-    actions = policy.act(seen)
-    policy.act(seen[:5])
-    again = policy.act(seen)
+    actions = policy.act(decisions)
+    policy.act(decisions[:5])
+    again = policy.act(decisions)
 
     assert np.array_equal(again, actions)
-    assert actions.shape == (len(seen),)
+    assert actions.shape == (len(decisions),)
     assert actions.dtype == np.int64
     assert all(np.array_equal(array, old) for array, old in zip(arrays, before, strict=True))
 
@@ -138,20 +138,20 @@ def test_the_noise_is_all_the_luck(spec):
 def test_a_policy_gets_the_history_that_it_asks_for(spec):
     """Who asks for none decides without; who asks for some refuses to decide without."""
     policy = policy_of(spec)
-    seen = some_decisions(0)
+    decisions = some_decisions(0)
 
     if policy.history:
         with pytest.raises(ValueError, match=f"{spec} reads the last {HISTORY} events"):
-            policy.act(seen)
+            policy.act(decisions)
     else:
-        assert len(policy.act(seen)) == len(seen)
+        assert len(policy.act(decisions)) == len(decisions)
 
 
 def shares_of_legal(policy: Policy, row: int, times: int = 8000) -> tuple[np.ndarray, np.ndarray]:
     """One decision again and again: which actions are legal, and how often each action is taken."""
-    seen = some_decisions(0)
-    observation = np.repeat(seen.observation[row : row + 1], times, axis=0)
-    mask = np.repeat(seen.action_mask[row : row + 1], times, axis=0)
+    decisions = some_decisions(0)
+    observation = np.repeat(decisions.observation[row : row + 1], times, axis=0)
+    mask = np.repeat(decisions.action_mask[row : row + 1], times, axis=0)
     actions = policy.act(Decisions(observation, mask, decision_noise(1, row, 0, np.arange(times))))
     return mask[0] != 0, np.bincount(actions, minlength=216)
 

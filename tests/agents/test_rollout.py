@@ -262,8 +262,8 @@ def test_an_opponent_with_an_illegal_answer_is_named():
     class Cheat:
         name, history = "cheat", 0
 
-        def act(self, seen: Any) -> Any:
-            return np.asarray((seen.action_mask == 0).argmax(axis=1))
+        def act(self, decisions: Any) -> Any:
+            return np.asarray((decisions.action_mask == 0).argmax(axis=1))
 
     league = League(LeagueConfig(fraction=1.0, snapshots=1), 0)
     league.add(Cheat())

@@ -211,9 +211,9 @@ def test_a_network_keeps_to_its_time(monkeypatch):
     monkeypatch.setattr(search, "_ask", counted)
     clock = iter(range(1000))
     monkeypatch.setattr("agents.search.time.thread_time", lambda: next(clock))  # each look at it is a second later
-    seen = decision(Game(8, seed=1))
+    decisions = decision(Game(8, seed=1))
 
-    assert search.act(seen).tolist() == search.prior.probabilities(seen).argmax(dim=1).tolist()
+    assert search.act(decisions).tolist() == search.prior.probabilities(decisions).argmax(dim=1).tolist()
     assert len(asked) <= 1
 
 
@@ -250,7 +250,7 @@ def two_alike(num_players: int) -> tuple[Game, Game]:
     raise AssertionError
 
 
-def peeking(seen: Decisions, game: Game) -> int:
+def peeking(decisions: Decisions, game: Game) -> int:
     """The fault itself: playouts of the true state instead of worlds drawn from the view."""
     truth, legal = Positions([game.state]).repeat(400), game.state.legal_actions()
     rates = []
@@ -308,15 +308,15 @@ def test_a_network_guides_a_search(num_players):
     """Legal, repeatable, row by row, and not always what the network alone would play."""
     positions = Positions.deal(np.arange(12), num_players, EVERY_PHASE)
     observations, masks = positions.observe()
-    seen = Decisions(observations, masks, decision_noise(1, np.arange(12), 0, 0), None, positions.hide())
+    decisions = Decisions(observations, masks, decision_noise(1, np.arange(12), 0, 0), None, positions.hide())
     policy = network_search("3000")
 
-    actions = policy.act(seen)
+    actions = policy.act(decisions)
 
     assert masks[np.arange(12), actions].all()
-    assert np.array_equal(policy.act(seen), actions)
-    assert [policy.act(seen[[row]])[0] for row in range(12)] == actions.tolist()
-    assert (actions != policy.prior.probabilities(seen).argmax(dim=1).numpy()).any()
+    assert np.array_equal(policy.act(decisions), actions)
+    assert [policy.act(decisions[[row]])[0] for row in range(12)] == actions.tolist()
+    assert (actions != policy.prior.probabilities(decisions).argmax(dim=1).numpy()).any()
 
 
 def test_a_network_search_takes_the_move_that_wins():
@@ -332,14 +332,16 @@ def test_a_network_search_takes_the_move_that_wins():
 
 
 def test_a_search_without_views_says_so():
-    seen = decision(Game(2, seed=1))
-    blind = Decisions(seen.observation, seen.action_mask, seen.noise)
+    decisions = decision(Game(2, seed=1))
+    blind = Decisions(decisions.observation, decisions.action_mask, decisions.noise)
 
     for policy in (make_policy("search:50"), network_search()):
         with pytest.raises(ValueError, match=r"search.* needs Decisions.views"):
             policy.act(blind)
     with pytest.raises(ValueError, match=r"search:50 looks ahead and needs Decisions.views"):
-        AsOpponent(make_policy("search:50"))({"observation": seen.observation, "action_mask": seen.action_mask})
+        AsOpponent(make_policy("search:50"))(
+            {"observation": decisions.observation, "action_mask": decisions.action_mask}
+        )
 
 
 def test_a_search_is_no_opponent_of_a_league():

@@ -62,9 +62,9 @@ def session(data: bytes) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
 
-def run(network: onnxruntime.InferenceSession, seen: Decisions) -> dict[str, npt.NDArray[np.float32]]:
+def run(network: onnxruntime.InferenceSession, decisions: Decisions) -> dict[str, npt.NDArray[np.float32]]:
     """All that the file answers, by name."""
-    inputs = {entry.name: getattr(seen, entry.name) for entry in network.get_inputs()}
+    inputs = {entry.name: getattr(decisions, entry.name) for entry in network.get_inputs()}
     return dict(zip((entry.name for entry in network.get_outputs()), network.run(None, inputs), strict=True))
 
 

@@ -262,7 +262,7 @@ def test_probabilities_and_values_are_the_same_in_both(learned):
     """
     run, _ = learned
     observation, mask = positions()
-    seen = Decisions(observation, mask.astype(np.int8), np.zeros(len(mask), np.uint64))
+    decisions = Decisions(observation, mask.astype(np.int8), np.zeros(len(mask), np.uint64))
     inputs = torch.from_numpy(observation)
 
     with torch.no_grad():
@@ -272,11 +272,11 @@ def test_probabilities_and_values_are_the_same_in_both(learned):
     on_file = make_policy(str(run.folder))
     assert isinstance(on_file, NetworkPolicy)
 
-    assert ours.probabilities(seen)[torch.from_numpy(mask)].std() > 0.1  # it has learned to prefer
+    assert ours.probabilities(decisions)[torch.from_numpy(mask)].std() > 0.1  # it has learned to prefer
     assert values.std() > 0.05
-    assert torch.allclose(ours.probabilities(seen), theirs, atol=1e-6)
-    assert (ours.probabilities(seen)[~torch.from_numpy(mask)] == 0).all()
-    assert torch.equal(ours.probabilities(seen), on_file.probabilities(seen))
+    assert torch.allclose(ours.probabilities(decisions), theirs, atol=1e-6)
+    assert (ours.probabilities(decisions)[~torch.from_numpy(mask)] == 0).all()
+    assert torch.equal(ours.probabilities(decisions), on_file.probabilities(decisions))
     with torch.no_grad():
         assert torch.allclose(ours.network(inputs)[1], values, atol=1e-6)
 

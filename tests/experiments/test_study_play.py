@@ -44,12 +44,12 @@ class ByPower:
     name: str = "by power"
     history: int = 0
 
-    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
-        plays = np.where(parts(seen.observation)["power"][:, 0] != 0, self.green, self.red)
-        passing = np.where(seen.action_mask[:, DRAW] == 1, DRAW, KEEP)
-        can_pass = seen.action_mask[np.arange(len(seen)), passing] == 1
-        passes = can_pass & (uniforms(seen.noise, 1) >= plays)
-        return np.where(passes, passing, BOT.act(seen))
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        plays = np.where(parts(decisions.observation)["power"][:, 0] != 0, self.green, self.red)
+        passing = np.where(decisions.action_mask[:, DRAW] == 1, DRAW, KEEP)
+        can_pass = decisions.action_mask[np.arange(len(decisions)), passing] == 1
+        passes = can_pass & (uniforms(decisions.noise, 1) >= plays)
+        return np.where(passes, passing, BOT.act(decisions))
 
 
 def decisions(num_players: int = 3, deals: int = 40) -> Decisions:
@@ -257,7 +257,7 @@ class Stubborn:
     history: int = 0
     prior: RuleBot = BOT
 
-    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
         flexes: npt.NDArray[np.int64] = ((self.legal != 0) & FLEX).argmax(axis=1)
         return flexes
 

@@ -30,9 +30,9 @@ class Player:
     plays: float
     history: int = 0
 
-    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
-        passing = np.where(seen.action_mask[:, DRAW] == 1, DRAW, KEEP)
-        return np.where(uniforms(seen.noise) < self.plays, seen.action_mask.argmax(axis=1), passing)
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        passing = np.where(decisions.action_mask[:, DRAW] == 1, DRAW, KEEP)
+        return np.where(uniforms(decisions.noise) < self.plays, decisions.action_mask.argmax(axis=1), passing)
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Shifted:
     shift: int = 0
     history: int = 0
 
-    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
-        return RuleBot(self.bot).act(replace(seen, noise=seen.noise + np.uint64(self.shift)))
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        return RuleBot(self.bot).act(replace(decisions, noise=decisions.noise + np.uint64(self.shift)))
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class OnLow:
     name: str = "on low"
     history: int = 0
 
-    def act(self, seen: Decisions) -> npt.NDArray[np.int64]:
-        low = parts(seen.observation)["top"][:, :4].any(axis=1)
-        return np.where(low, Player("", 1.0).act(seen), Player("", 0.0).act(seen))
+    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
+        low = parts(decisions.observation)["top"][:, :4].any(axis=1)
+        return np.where(low, Player("", 1.0).act(decisions), Player("", 0.0).act(decisions))
 
 
 SURE, HALF, THIRD = Player("sure", 1.0), Player("half", 0.5), Player("third", 1 / 3)

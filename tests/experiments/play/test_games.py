@@ -288,8 +288,8 @@ class Cheat:
 
     name, history = "cheat", 0
 
-    def act(self, seen: Decisions) -> Actions:
-        return np.full(len(seen), text_to_action("uno"))
+    def act(self, decisions: Decisions) -> Actions:
+        return np.full(len(decisions), text_to_action("uno"))
 
 
 def test_an_illegal_action_of_an_opponent_is_an_error(pipe, monkeypatch):

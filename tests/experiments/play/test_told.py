@@ -193,9 +193,9 @@ class Witness:
     def __init__(self) -> None:
         self.seen: list[Decisions] = []
 
-    def act(self, seen: Decisions) -> Actions:
-        self.seen.append(seen)
-        first: Actions = np.argmax(seen.action_mask, axis=1)
+    def act(self, decisions: Decisions) -> Actions:
+        self.seen.append(decisions)
+        first: Actions = np.argmax(decisions.action_mask, axis=1)
         return first
 
 
