@@ -64,15 +64,17 @@ def main(arguments: list[str]) -> int:
 
 
 def prepare() -> None:
-    """Two settings of the process without which learning is slower; they do nothing where there is no such switch.
+    """Settings of the process that make learning faster. They do nothing where there is no such switch.
 
-    A gradient step frees tens of megabytes and needs them again at once. The C library (glibc) should keep them:
-    getting them back from the system as fresh pages takes 12 % of a learner's time.
+    A gradient step frees tens of megabytes and needs them again at once. The C library (glibc) should keep them,
+    because getting them back from the system as fresh pages is slow.
 
     After a product torch's threads spin for a while (libgomp: milliseconds) in case there is another one, and so keep
-    the threads of the games off the cores. Some microseconds will do: the games then take a third of the time.
+    the threads of the games off the cores. They should sleep, or with libgomp spin for some microseconds only. Both
+    variables are read when torch is loaded, so this must come first.
     """
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # is read when torch is loaded, which comes after this
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:
         mallopt(M_TRIM_THRESHOLD, 256 << 20)

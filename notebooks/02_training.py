@@ -15,12 +15,17 @@ DECISIONS = 5_000_000  # to learn from
 GAMES = 4_000  # of each measurement at the end
 
 # %% [markdown]
-# A notebook runs in its own folder; the packages `agents` and `experiments` lie in the one above.
+# A notebook runs in its own folder; the packages `agents` and `experiments` lie in the one above. `prepare` makes
+# learning faster; it must come before torch is loaded.
 
 # %%
 import sys
 
 sys.path.insert(0, "..")
+
+from experiments.__main__ import prepare
+
+prepare()
 
 # %%
 from io import BytesIO

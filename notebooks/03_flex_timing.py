@@ -19,7 +19,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from agents.flex_policies import FLEX_KINDS
-from agents.match.runner import interval
+from agents.match.intervals import interval
 from experiments.flex_timing import findings
 from experiments.flex_timing.estimates import Estimate, by_group, difference, points
 from experiments.flex_timing.findings import Results

@@ -1,6 +1,11 @@
 """Fixtures that every folder of tests may use."""
 
+import os
+
 import pytest
+
+# Torch's threads sleep while they wait, as in `experiments.__main__.prepare`: the tests share the processor.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 @pytest.fixture(params=range(2, 9))

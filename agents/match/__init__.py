@@ -1,0 +1,1 @@
+"""Match play: the one place that computes win rates."""

@@ -1,9 +1,7 @@
-"""Plays deals in every seating of a line-up: the inner loop of match play, which knows nothing of statistics.
+"""The inner loop of match play: plays deals in every seating of a line-up. It knows nothing of statistics.
 
-The cards of a deal come in the same order and each decision of a seat has the same key in every seating. Against keys
-of their own, that takes 6 % off the variance of a deal's win rate (flex_when_stuck against flex_any, two and four
-players, 20,000 and 10,000 deals). Draws keyed by (deal, seat, count) in the same way were tried: 6 % less at two
-players and nothing at four, too little for a second way to shuffle in the engine.
+The cards of a deal are dealt in the same order in every seating, and each decision of a seat has the same key. That
+makes the games of a deal more alike than with keys of their own, so a deal's win rate varies less.
 """
 
 from __future__ import annotations
@@ -22,23 +20,23 @@ from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 from uno_flex_env.seeding import decision_noise
 
-NO_WINNER, GIVEN_UP = -1, -2
+NO_WINNER, TRUNCATED = -1, -2
 
 
 @dataclass(frozen=True)
-class Deals:
-    """What is dealt, and who sits where. Deal d follows from the seed and d alone."""
+class MatchSetup:
+    """Who sits where, and what is played. Deal d follows from the seed and d alone."""
 
     lineup: tuple[int, ...]
-    """Who sits in each seat of the first seating, by number; in seating r everybody sits r seats on."""
+    """The policy in each seat of the first seating, by number; in seating r all sit r seats on."""
     seatings: int
-    """How many of them are played."""
+    """How many seatings are played."""
     rules: Rules
     seed: int
-    longest: int
-    """Decisions after which a game is given up."""
-    rows: int
-    """Games that are played at once."""
+    max_decisions: int
+    """Decisions after which a game is cut off."""
+    num_envs: int
+    """Games that are played side by side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,50 +44,52 @@ class Played:
     """What came of D deals in R seatings."""
 
     winners: npt.NDArray[np.int8]
-    """(D, R), the winning seat, NO_WINNER or GIVEN_UP."""
+    """(D, R), the winning seat, NO_WINNER or TRUNCATED."""
     decisions: npt.NDArray[np.int32]
-    """(D, R), how many the game took."""
+    """(D, R), decisions in the game."""
 
 
-def play_deals(deals: Deals, policies: Sequence[Policy], which: range) -> Played:
+def play_games(setup: MatchSetup, policies: Sequence[Policy], deals: range) -> Played:
     """Play these deals in every seating.
 
     Raises:
         IllegalActionError: a policy's answer is not legal.
-        ValueError: it is no answer at all.
+        ValueError: a policy's answer is not whole numbers of the right shape.
     """
-    tables = _Tables(deals, policies, which)
-    while tables.playing:
-        tables.step()
-    shape = len(which), deals.seatings
-    return Played(tables.winners.reshape(shape), tables.lengths.reshape(shape))
+    games = _Games(setup, policies, deals)
+    while games.playing:
+        games.step()
+    shape = len(deals), setup.seatings
+    return Played(games.winners.reshape(shape), games.lengths.reshape(shape))
 
 
-class _Tables:
-    """Games played side by side. Row b of an array is the game at table b; a table that has finished its game begins
-    the next one in the queue at once, so that few are idle while the longest games go on."""
+class _Games:
+    """A queue of Q games, of which B are played side by side; row b of a batch's array is the b-th of these. A row
+    whose game has ended begins the next game of the queue at once, so that few rows wait for the longest games."""
 
-    def __init__(self, deals: Deals, policies: Sequence[Policy], which: range) -> None:
-        self.policies, self.seed, self.num_players = policies, deals.seed, len(deals.lineup)
+    def __init__(self, setup: MatchSetup, policies: Sequence[Policy], deals: range) -> None:
+        self.policies, self.seed, self.num_players = policies, setup.seed, len(setup.lineup)
         seats = np.arange(self.num_players)
-        # Who sits where, (seatings, seats).
-        self.chairs = np.array(deals.lineup)[(seats - np.arange(deals.seatings)[:, None]) % self.num_players]
-        total = len(which) * deals.seatings
-        # By game of the queue: its deal and seating, and what came of it.
-        self.deals = np.repeat(np.array(which, np.uint64), deals.seatings)
-        self.seatings = np.tile(np.arange(deals.seatings), len(which))
+        # Which policy sits in which seat, (seatings, seats).
+        self.seating = np.array(setup.lineup)[(seats - np.arange(setup.seatings)[:, None]) % self.num_players]
+        total = len(deals) * setup.seatings
+        # Of each game in the queue, (Q,): its deal and the number of its seating, and what came of it.
+        self.deals = np.repeat(np.array(deals, np.uint64), setup.seatings)
+        self.seating_numbers = np.tile(np.arange(setup.seatings), len(deals))
         self.winners = np.full(total, NO_WINNER, np.int8)
         self.lengths = np.zeros(total, np.int32)
-        rows = min(deals.rows, total)
-        self.games = np.full(rows, -1)  # at each table, by its place in the queue
+        rows = min(setup.num_envs, total)
+        self.games = np.full(rows, -1)  # the game of each row, by its place in the queue; -1 for none
         self.counts = np.zeros((rows, self.num_players), np.int64)  # decisions of each seat
         self.next = 0
-        self._connect(rows, deals, max(policy.history for policy in policies))
+        self._connect(rows, setup, max(policy.history for policy in policies))
         self._refill(np.arange(rows))
 
-    def _connect(self, rows: int, deals: Deals, history: int) -> None:
+    def _connect(self, rows: int, setup: MatchSetup, history: int) -> None:
         players = self.num_players
-        self.batch = make_batch(rows, players, deals.rules, False, "win", history, deals.longest, deal_again=False)
+        self.batch = make_batch(
+            rows, players, setup.rules, False, "win", history, setup.max_decisions, deal_again=False
+        )
         self.actions = np.full(rows, -1, np.int32)
         self.observations = aligned((rows, NUM_FEATURES), np.uint8)
         self.masks: npt.NDArray[np.int8] = aligned((rows, NUM_ACTIONS), np.int8)
@@ -116,36 +116,35 @@ class _Tables:
         return bool((self.games >= 0).any())
 
     def step(self) -> None:
-        """One decision in each game."""
+        """Take one decision in each game."""
         rows = np.flatnonzero(self.games >= 0)
         games, current_players = self.games[rows], self.current_player[rows]
         noise = decision_noise(self.seed, self.deals[games], current_players, self.counts[rows, current_players])
-        deciders = self.chairs[self.seatings[games], current_players]
+        deciding = self.seating[self.seating_numbers[games], current_players]
         for number, policy in enumerate(self.policies):
-            mine = np.flatnonzero(deciders == number)
-            if mine.size:
-                decisions = self._seen(rows[mine], noise[mine], looks_ahead(policy))
-                self.actions[rows[mine]] = ask(policy, decisions, games[mine])
+            asked = np.flatnonzero(deciding == number)
+            if asked.size:
+                decisions = self._decisions(rows[asked], noise[asked], looks_ahead(policy))
+                self.actions[rows[asked]] = ask(policy, decisions, games[asked])
         self.counts[rows, current_players] += 1
         self.batch.step()
         finished = rows[self.current_player[rows] < 0]
         if finished.size:
-            self._note(finished)
+            self._write_results(finished)
             self._refill(finished)
 
-    def _seen(self, rows: npt.NDArray[np.intp], noise: npt.NDArray[np.uint64], ahead: bool) -> Decisions:
+    def _decisions(self, rows: npt.NDArray[np.intp], noise: npt.NDArray[np.uint64], with_views: bool) -> Decisions:
         history = self.histories[rows] if self.histories.size else None
-        views = Positions([self.batch.state(row) for row in rows]).hide() if ahead else None
+        views = Positions([self.batch.state(row) for row in rows]).hide() if with_views else None
         return Decisions(self.observations[rows], self.masks[rows], noise, history, views)
 
-    def _note(self, rows: npt.NDArray[np.intp]) -> None:
-        """Write down what came of these games."""
+    def _write_results(self, rows: npt.NDArray[np.intp]) -> None:
         winners = np.where(self.rewards[rows].max(axis=1) > 0, self.rewards[rows].argmax(axis=1), NO_WINNER)
-        self.winners[self.games[rows]] = np.where(self.cut[rows] != 0, GIVEN_UP, winners)
+        self.winners[self.games[rows]] = np.where(self.cut[rows] != 0, TRUNCATED, winners)
         self.lengths[self.games[rows]] = self.counts[rows].sum(axis=1)
 
     def _refill(self, rows: npt.NDArray[np.intp]) -> None:
-        """Begin the next games of the queue at these tables; those left over stay empty."""
+        """Begin the next games of the queue in these rows. Rows that get none stay empty."""
         self.games[rows], self.actions[rows], self.counts[rows] = -1, -1, 0
         rows = rows[: self.deals.size - self.next]
         if not rows.size:
@@ -153,7 +152,7 @@ class _Tables:
         self.games[rows] = np.arange(self.next, self.next + rows.size)
         self.next += rows.size
         seeds, fresh = np.zeros(len(self.games), np.uint64), np.zeros(len(self.games), np.uint8)
-        # The cards have a key of their own: that of a seat that there is not.
+        # The key of the cards is that of a seat that no player has.
         seeds[rows] = decision_noise(self.seed, self.deals[self.games[rows]], MAX_PLAYERS, 0)
         fresh[rows] = 1
         self.batch.seed_games(seeds, fresh)

@@ -13,7 +13,8 @@ import choix
 import numpy as np
 import numpy.typing as npt
 
-from agents.match.runner import CONFIDENCE, MatchResult
+from agents.match.intervals import CONFIDENCE
+from agents.match.results import MatchResult
 
 POINTS = 400 / np.log(10)
 """Rating points for each unit of the logarithm of strength: 400 points are odds of ten to one, as in chess."""

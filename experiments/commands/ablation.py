@@ -8,7 +8,11 @@ from dataclasses import dataclass
 import tyro
 
 from agents.expert import RULES
-from agents.match.runner import CONFIDENCE, Rate, cores, duel, progress_bar, worker_pool
+from agents.match.intervals import CONFIDENCE
+from agents.match.progress_bar import progress_bar
+from agents.match.results import Rate
+from agents.match.runner import duel
+from agents.match.workers import cores, worker_pool
 from experiments.output import say
 from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules

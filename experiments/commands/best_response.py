@@ -11,7 +11,10 @@ import tyro
 
 from agents.atomic import write_whole
 from agents.league import LeagueConfig
-from agents.match.runner import LONGEST_GAME, Rate, cores, duel, progress_bar, worker_pool
+from agents.match.progress_bar import progress_bar
+from agents.match.results import Rate
+from agents.match.runner import MAX_DECISIONS, duel
+from agents.match.workers import cores, worker_pool
 from agents.policy_factory import make_policy
 from experiments.commands.train import Config as TrainConfig
 from experiments.commands.train import begin, learn
@@ -110,8 +113,8 @@ def best_response(config: Config) -> Response:
     # The deals of training have the seed of the run.
     chosen_on, held_out = config.train.seed + 2**32, config.train.seed + 2**33
     with worker_pool(threads) as workers, progress_bar(total) as bar:
-        longest = config.train.game.max_decisions or LONGEST_GAME
-        options = {"workers": workers, "progress": bar, "longest": longest}
+        max_decisions = config.train.game.max_decisions or MAX_DECISIONS
+        options = {"workers": workers, "progress": bar, "max_decisions": max_decisions}
         tried = {folder: rates(config, folder, config.selection_games, chosen_on, options) for folder in folders}
         selection = {folder: mean_gain(found) for folder, found in tried.items()}
         best = max(selection, key=selection.__getitem__)

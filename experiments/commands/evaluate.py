@@ -8,7 +8,9 @@ from pathlib import Path
 import tyro
 
 from agents.atomic import write_whole
-from agents.match.runner import Stop, cores, progress_bar, worker_pool
+from agents.match.progress_bar import progress_bar
+from agents.match.runner import Stop
+from agents.match.workers import cores, worker_pool
 from agents.policy_factory import make_policy
 from experiments.commands.tournament import parquet
 from experiments.match_tables.cross_table import check_policies, cross_table, pairings

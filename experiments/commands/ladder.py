@@ -11,7 +11,10 @@ import tyro
 
 from agents.atomic import write_whole
 from agents.checkpoint import digests
-from agents.match.runner import Rate, cores, duel, progress_bar, worker_pool
+from agents.match.progress_bar import progress_bar
+from agents.match.results import Rate
+from agents.match.runner import duel
+from agents.match.workers import cores, worker_pool
 from agents.policy import looks_ahead
 from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import check_policies
@@ -88,7 +91,7 @@ def main(config: Config) -> int:
         for policy, players in cells:
             games = config.games_of(policy)
             match = duel(
-                policy, config.against, players, games=games, seed=config.seed, workers=pool, progress=bar, rows=256
+                policy, config.against, players, games=games, seed=config.seed, workers=pool, progress=bar, num_envs=256
             )
             rates[policy, players] = match.rate(make_policy(policy).name)
             write_whole(folder / "results.json", json.dumps(plain(config, rates), indent=2).encode() + b"\n")

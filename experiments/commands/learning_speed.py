@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from agents.device import Precision, matmul_dtype
-from agents.match.runner import cores
+from agents.match.workers import cores
 from agents.network import ActorCritic, NetworkConfig
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig

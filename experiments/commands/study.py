@@ -15,7 +15,7 @@ import uno_flex_env
 from agents.atomic import write_whole
 from agents.checkpoint import digests
 from agents.flex_policies import Rule
-from agents.match.runner import cores, worker_pool
+from agents.match.workers import cores, worker_pool
 from agents.policy_factory import make_policy
 from experiments.flex_timing.findings import Results
 from experiments.flex_timing.jobs import (

@@ -14,8 +14,10 @@ import tyro
 
 import uno_flex_env
 from agents.atomic import new_folder, write_whole
+from agents.match.progress_bar import progress_bar
 from agents.match.ratings import Rating, ratings
-from agents.match.runner import MatchResult, cores, games_table, progress_bar, worker_pool
+from agents.match.results import MatchResult, games_table
+from agents.match.workers import cores, worker_pool
 from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import CrossTable, check_policies, cross_table, pairings
 from experiments.match_tables.plots import heat_maps
@@ -138,5 +140,5 @@ def parquet(results: Sequence[MatchResult]) -> bytes:
 
 def _rates(result: MatchResult) -> dict[str, Any]:
     one, others = result.policies
-    counts = {"games": result.num_games, "no_winner": result.no_winner, "given_up": result.given_up}
+    counts = {"games": result.num_games, "no_winner": result.no_winner, "truncated": result.truncated}
     return {"num_players": result.num_players, "one": one, "others": others, **asdict(result.rate(0)), **counts}

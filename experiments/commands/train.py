@@ -21,7 +21,10 @@ from agents import checkpoint
 from agents.atomic import new_folder, write_whole
 from agents.device import choose_device
 from agents.league import League, LeagueConfig
-from agents.match.runner import LONGEST_GAME, Rate, cores, duel, progress_bar, worker_pool
+from agents.match.progress_bar import progress_bar
+from agents.match.results import Rate
+from agents.match.runner import MAX_DECISIONS, duel
+from agents.match.workers import cores, worker_pool
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy, load_policy
 from agents.policy_factory import make_policy
@@ -331,7 +334,7 @@ def measure(config: Config, policy: NetworkPolicy) -> dict[tuple[str, int], Rate
             games=config.evaluation_games,
             seed=config.seed + 1,
             rules=config.game.rules,
-            longest=config.game.max_decisions or LONGEST_GAME,
+            max_decisions=config.game.max_decisions or MAX_DECISIONS,
         ).rate(policy.name)
         for players in config.game.players
         for yardstick in config.yardsticks
@@ -348,7 +351,7 @@ def final_table(config: Config, folder: Path, threads: int) -> str:
         "games": config.final_games,
         "seed": config.seed + 2,
         "rules": config.game.rules,
-        "longest": config.game.max_decisions or LONGEST_GAME,
+        "max_decisions": config.game.max_decisions or MAX_DECISIONS,
     }
     with (
         nullcontext(1) if threads == 1 else worker_pool(threads) as workers,

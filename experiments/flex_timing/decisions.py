@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 from scipy.stats import binom
 
 from agents.flex_policies import FEATURES, FLEX_KINDS
-from agents.match.runner import CONFIDENCE
+from agents.match.intervals import CONFIDENCE
 from experiments.flex_timing.estimates import Floats
 from experiments.flex_timing.tried_actions import DRAWING, OTHER
 

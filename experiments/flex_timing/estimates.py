@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtr
 
-from agents.match.runner import CONFIDENCE, interval
+from agents.match.intervals import CONFIDENCE, interval
 
 Floats = npt.NDArray[np.float64]
 Key = TypeVar("Key")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from agents.match.runner import LONGEST_GAME
+from agents.match.runner import MAX_DECISIONS
 from agents.policy import Actions, Decisions, Policy, ask, looks_ahead
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
@@ -46,10 +46,10 @@ def played(tables: Positions, policy: Policy, keys: Noise) -> Iterator[Step]:
         tables: N rounds; they are changed.
         policy: sits in all seats.
         keys: (N,); the luck of a seat's k-th decision follows from the round's key, the seat and k, so rounds with the
-            same key are comparable. A round is given up after `LONGEST_GAME` decisions.
+            same key are comparable. A round is cut off after `MAX_DECISIONS` decisions.
     """
     counts = np.zeros((len(tables), tables.num_players), np.int64)
-    for _ in range(LONGEST_GAME):
+    for _ in range(MAX_DECISIONS):
         current_players = tables.current_player
         rows = np.flatnonzero(current_players >= 0)
         if not rows.size:

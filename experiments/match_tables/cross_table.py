@@ -9,7 +9,9 @@ from itertools import permutations
 
 from tqdm import tqdm
 
-from agents.match.runner import CONFIDENCE, MatchResult, Rate, Stop, duel
+from agents.match.intervals import CONFIDENCE
+from agents.match.results import MatchResult, Rate
+from agents.match.runner import Stop, duel
 from agents.policy_factory import make_policy
 from uno_flex_env.rules import Rules
 
@@ -47,8 +49,8 @@ class CrossTable:
     def _footer(self) -> str:
         games = sum(result.num_games for result in self.results)
         decisions = sum(int(result.decisions.sum()) for result in self.results)
-        none, endless = (sum(getattr(r, name) for r in self.results) for name in ("no_winner", "given_up"))
-        ends = f"; {none:,} without a winner, {endless:,} given up as endless" if none or endless else ""
+        none, truncated = (sum(getattr(r, name) for r in self.results) for name in ("no_winner", "truncated"))
+        ends = f"; {none:,} without a winner, {truncated:,} truncated" if none or truncated else ""
         return f"{games:,} games, {decisions / games:.1f} decisions each{ends}"
 
 

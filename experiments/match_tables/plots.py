@@ -12,7 +12,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from agents.match.runner import Rate
+from agents.match.results import Rate
 from experiments.match_tables.cross_table import CrossTable
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from agents import checkpoint
 from agents.as_opponent import AsOpponent
 from agents.device import choose_device
 from agents.league import LEARNER, League
-from agents.match.runner import cores
+from agents.match.workers import cores
 from agents.network import ActorCritic
 from agents.network_policy import NetworkPolicy
 from agents.policy_factory import make_policy

@@ -14,7 +14,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from agents.atomic import write_whole
-from agents.match.runner import Rate
+from agents.match.results import Rate
 
 METRICS = "metrics.jsonl"
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from agents.match.runner import Stop, duel, interval
+from agents.match.intervals import interval
+from agents.match.runner import Stop, duel
 from tests.support.planted import HALF, ONE_RED_CARD, SURE, OnLow, Player, Shifted
 
 
@@ -46,7 +47,7 @@ def test_intervals_are_clustered_by_deal():
     """Of 200 matches, whose deals are won in both seatings or in none, by the card that lies on top.
 
     Seen red with the interval of single games (0.81)."""
-    options: dict[str, Any] = {"games": 200, "rules": ONE_RED_CARD, "longest": 4}
+    options: dict[str, Any] = {"games": 200, "rules": ONE_RED_CARD, "max_decisions": 4}
 
     rates = [duel(OnLow(), Player("never", 0.0), seed=seed, **options).rate("on low") for seed in range(200)]
 
@@ -106,7 +107,7 @@ def test_an_early_stop_depends_on_neither():
     """The looks come after as many deals, however they are split."""
     options: dict[str, Any] = {"games": 8000, "stop": Stop(width=0.09)}
 
-    results = [duel("flex_any", "flex_when_stuck", rows=rows, **options) for rows in (50, 1024)]
+    results = [duel("flex_any", "flex_when_stuck", num_envs=rows, **options) for rows in (50, 1024)]
 
     assert len(results[0].winners) == len(results[1].winners) < 4000
     assert (results[0].winners == results[1].winners).all()

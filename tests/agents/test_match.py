@@ -12,7 +12,10 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 import pytest
 
-from agents.match.runner import MatchResult, duel, games_table, play_match, progress_bar, worker_pool
+from agents.match.progress_bar import progress_bar
+from agents.match.results import MatchResult, games_table
+from agents.match.runner import duel, play_match
+from agents.match.workers import worker_pool
 from agents.policy import Decisions, Policy
 from tests.support.episodes import NO_MATCHES, SHORT
 from tests.support.planted import HALF, ONE_RED_CARD, SURE, THIRD, Player, Shifted
@@ -75,7 +78,7 @@ def test_a_policy_against_itself_wins_exactly_its_share_of_every_deal(num_player
 
     Seen red with the seating in the key of a decision, with the table's row in that of the cards, and with a count of
     decisions that a finished game leaves behind."""
-    result = duel(Shifted("this"), Shifted("that"), num_players, games=200 * num_players, rows=64)
+    result = duel(Shifted("this"), Shifted("that"), num_players, games=200 * num_players, num_envs=64)
 
     assert (result.by_deal("this") == 1 / num_players).all()
     assert (result.winners == result.winners[:, :1]).all()
@@ -113,16 +116,16 @@ def test_rounds_without_a_winner_count_for_nobody():
 
     assert result.no_winner == 20
     assert result.rate("flex_any").mean == result.rate("random").mean == 0.0
-    assert "20 without a winner, 0 given up" in str(result)
+    assert "20 without a winner, 0 truncated" in str(result)
 
 
-def test_endless_games_are_given_up_and_counted_apart():
+def test_endless_games_are_truncated_and_counted_apart():
     """Seen red with the core's truncation taken for a round without a winner."""
-    result = duel(Player("never", 0.0), Player("nor I", 0.0), rules={"hand_size": 1}, games=20, longest=30)
+    result = duel(Player("never", 0.0), Player("nor I", 0.0), rules={"hand_size": 1}, games=20, max_decisions=30)
 
-    assert result.given_up == 20
+    assert result.truncated == 20
     assert (result.decisions == 30).all()
-    assert "0 without a winner, 20 given up" in str(result)
+    assert "0 without a winner, 20 truncated" in str(result)
 
 
 # ---- Sharing the work ----
@@ -133,7 +136,7 @@ def test_neither_workers_nor_rows_change_the_result():
     lineup: list[str | Policy] = ["flex_when_stuck", Shifted("shifted", shift=3), "random"]
 
     results = [
-        play_match(lineup, games=900, workers=w, rows=rows) for w, rows in ((1, 1024), (1, 7), (1, 100), (2, 64))
+        play_match(lineup, games=900, workers=w, num_envs=rows) for w, rows in ((1, 1024), (1, 7), (1, 100), (2, 64))
     ]
 
     for result in results[1:]:
@@ -205,7 +208,7 @@ def test_all_games_at_one_decision_are_one_batch():
     Seen red when tables wait for the longest game."""
     one, other = Watching("one", 0), Watching("other", 0)
 
-    result = duel(one, other, games=2000, rows=100)
+    result = duel(one, other, games=2000, num_envs=100)
 
     sizes = [len(seen) for watching in (one, other) for seen in watching.shown]
     assert sum(sizes) == result.decisions.sum()
@@ -248,8 +251,8 @@ def test_a_wrong_answer_is_refused_by_the_policys_name(answer, error, message):
         (["flex_any", Shifted("flex_any")], {}, "two different policies are called 'flex_any'"),
         (["flex_any", "random"], {"games": 0}, "games must be a whole number from 1 .*, got 0"),
         (["flex_any", "random"], {"workers": 0}, "workers must be .* got 0"),
-        (["flex_any", "random"], {"rows": 0}, "rows must be .* got 0"),
-        (["flex_any", "random"], {"longest": 0}, "longest must be .* got 0"),
+        (["flex_any", "random"], {"num_envs": 0}, "num_envs must be .* got 0"),
+        (["flex_any", "random"], {"max_decisions": 0}, "max_decisions must be .* got 0"),
         (["flex_any", "random"], {"seed": -1}, "a seed must be .* got -1"),
         (["flex_any", "random"], {"rules": {"stack": True}}, "unknown rule 'stack'"),
     ],

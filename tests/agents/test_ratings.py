@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from agents.match.ratings import POINTS, ratings, strengths
-from agents.match.runner import MatchResult
+from agents.match.results import MatchResult
 from uno_flex_env import Rules
 
 STRENGTHS = {"weak": 1.0, "fair": 2.0, "good": 3.0, "best": 6.0}

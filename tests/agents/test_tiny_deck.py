@@ -234,7 +234,7 @@ def learning(opponent: str, runs: Path, decisions: int) -> TrainConfig:
 def reached(folder: Path, opponent: str) -> tuple[float, float]:
     """What a learner's likeliest actions get on average, and the standard error."""
     name = f"{folder}:greedy"
-    result = duel(name, opponent, games=40_000, seed=9, rules=TINY[opponent], longest=1000)
+    result = duel(name, opponent, games=40_000, seed=9, rules=TINY[opponent], max_decisions=1000)
     by_deal = (result.wins[..., 0].astype(np.float64) - result.wins[..., 1]).mean(axis=1)
     return float(by_deal.mean()), float(by_deal.std() / np.sqrt(by_deal.size))
 

@@ -261,17 +261,25 @@ def test_a_run_that_is_interrupted_says_so_by_its_status(monkeypatch):
     assert command.main(["train", "--config", SMOKE]) == 130
 
 
-@pytest.mark.parametrize(("given", "found"), [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7")])
-def test_threads_are_told_how_long_to_spin_before_torch_is_loaded(given, found):
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({}, "10000 PASSIVE"),
+        ({"GOMP_SPINCOUNT": "7"}, "7 PASSIVE"),
+        ({"OMP_WAIT_POLICY": "ACTIVE"}, "10000 ACTIVE"),
+    ],
+)
+def test_threads_are_told_how_to_wait_before_torch_is_loaded(given, found):
     """Later it would do nothing; what the user has set stays. Seen red with torch imported at the top of the module,
     and without `setdefault`."""
     code = (
         "import os, sys, experiments.__main__ as command\n"
         "assert 'torch' not in sys.modules\n"
         "command.prepare()\n"
-        "print(os.environ['GOMP_SPINCOUNT'])"
+        "print(os.environ['GOMP_SPINCOUNT'], os.environ['OMP_WAIT_POLICY'])"
     )
-    env = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"} | given
+    settings = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    env = {name: value for name, value in os.environ.items() if name not in settings} | given
 
     done = subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, capture_output=True, text=True, check=True)
 

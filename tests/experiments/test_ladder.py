@@ -7,7 +7,8 @@ import json
 import pytest
 
 from agents.checkpoint import save_network
-from agents.match.runner import Rate, duel
+from agents.match.results import Rate
+from agents.match.runner import duel
 from experiments.__main__ import main
 from experiments.commands.ladder import Config, earlier, settings, table
 from experiments.config import read
