@@ -11,11 +11,10 @@ from typing import Any
 
 import tyro
 
-from experiments.config import read
+from experiments.settings import read
 
 COMMANDS = {
     "train": "train an agent by self-play",
-    "resume": "go on with a training run that was interrupted",
     "evaluate": "win rates of policies against each other, with intervals",
     "tournament": "round robin over numbers of players: cross table, ratings, heat map",
     "ladder": "each policy at tables of the same opponent, from weak to strong; strength of search by budget",

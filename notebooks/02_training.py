@@ -41,8 +41,10 @@ from agents.policy import Actions, Decisions
 from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
-from experiments.commands.train import Config, Trainer, measure
-from experiments.match_tables.plots import LINES
+from experiments.plot_style import LINES
+from experiments.training.run import measure
+from experiments.training.train_config import TrainConfig
+from experiments.training.trainer import Trainer
 from uno_flex_env import Game
 from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, TEXTS
 from uno_flex_env.cards import FACES
@@ -55,18 +57,18 @@ from uno_flex_env.seeding import decision_noise
 # %% [markdown]
 # ## What learns, and how
 #
-# A run is described by one `Config`, which holds smaller ones: what is played, what learns, how it learns. Whatever is
-# not named keeps its default. `Config` is also what `python -m experiments train` reads from its flags and files, so a
-# setting that proves itself here can be copied there.
+# A run is described by one `TrainConfig`, which holds smaller ones: what is played, what learns, how it learns. Whatever
+# is not named keeps its default. `TrainConfig` is also what `python -m experiments train` reads from its flags and files,
+# so a setting that proves itself here can be copied there.
 
 # %%
-config = Config(
+config = TrainConfig(
     seed=1,
     decisions=DECISIONS,
     game=GameConfig(players=(2,), games=1024, steps=32),
     network=NetworkConfig(kind="mlp", width=256, layers=2),
     ppo=PPOConfig(learning_rate=3e-3, epochs=1),
-    yardsticks=("flex_when_stuck", "expert"),
+    baselines=("flex_when_stuck", "expert"),
     evaluation_games=1000,
 )
 
@@ -75,27 +77,29 @@ config = Config(
 # decisions in each game PPO improves it a little, and on it goes. An observation is egocentric, so the same weights
 # serve every seat. The reward is 1 for the winner of a round and -1 for the loser.
 #
-# The two *yardsticks* are fixed opponents. `flex_when_stuck` plays at random, but plays a flex side only when no
+# The two *baselines* are fixed opponents. `flex_when_stuck` plays at random, but plays a flex side only when no
 # regular side fits; `expert` is a strong player by rules of thumb.
 
 # %% [markdown]
 # ## Before it has learned anything
 
 # %%
-trainer = Trainer(config, folder=Path("."), threads=1)  # the folder is for checkpoints, of which there are none here
+trainer = Trainer(
+    config, folder=Path("."), num_threads=1
+)  # the folder is for checkpoints, of which there are none here
 parameters = sum(weights.numel() for weights in trainer.ppo.network.parameters())
 print(f"{parameters:,} parameters, learning on {trainer.device} in {trainer.ppo.precision}")
 
 # %% [markdown]
-# `measure` plays the agent against the yardsticks, always on the same deals, each deal from both seats. Luck with the
+# `measure` plays the agent against the baselines, always on the same deals, each deal from both seats. Luck with the
 # cards is large in this game, so a win rate never comes without its 95 % interval. Measurements take the
 # agent's likeliest action; before it has learned anything that is the same one almost everywhere, and it wins next to
 # nothing.
 
 # %%
 start = measure(config, trainer.policy())
-for (yardstick, players), rate in start.items():
-    print(f"{players} players, against {yardstick:16} {rate}")
+for (baseline, players), rate in start.items():
+    print(f"{players} players, against {baseline:16} {rate}")
 
 # %% [markdown]
 # ## Learning

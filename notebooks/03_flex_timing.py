@@ -23,7 +23,7 @@ from agents.match.intervals import interval
 from experiments.flex_timing import findings
 from experiments.flex_timing.estimates import Estimate, by_group, difference, points
 from experiments.flex_timing.findings import Results
-from experiments.match_tables.plots import LINES
+from experiments.plot_style import LINES
 
 FOLDER = Path("../docs/flex_timing")
 

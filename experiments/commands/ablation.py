@@ -13,7 +13,6 @@ from agents.match.progress_bar import progress_bar
 from agents.match.results import Rate
 from agents.match.runner import duel
 from agents.match.workers import cores, worker_pool
-from experiments.output import say
 from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules
 
@@ -81,7 +80,7 @@ def main(config: Config) -> int:
                 for players in config.players
             )
             worth.append([match.rate("expert") for match in matches])
-    say(table(config, worth))
+    print(table(config, worth), flush=True)
     return 0
 
 

@@ -16,9 +16,8 @@ from agents.match.results import Rate
 from agents.match.runner import MAX_DECISIONS, duel
 from agents.match.workers import cores, worker_pool
 from agents.policy_factory import make_policy
-from experiments.commands.train import Config as TrainConfig
-from experiments.commands.train import begin, learn
-from experiments.output import say
+from experiments.training.run import begin, learn
+from experiments.training.train_config import TrainConfig
 from uno_flex_env.options import check_whole
 
 HELP = """\
@@ -27,7 +26,7 @@ of how much the policy can be exploited.
 
   python -m experiments best_response runs/quick --seeds 3
   python -m experiments best_response runs/two_players:greedy --train.decisions 100_000_000 --train.network.width 512
-  python -m experiments best_response runs/four_players --train.game.players 4 --train.start runs/four_players
+  python -m experiments best_response runs/four_players --train.game.players 4 --train.init-from runs/four_players
 
 The learner of each seed is in runs/best_response-SEED (or with -2 and so on behind it), where its charts show what it
 wins against the frozen policy; the result is in result.json beside the best one.
@@ -47,7 +46,7 @@ class Config:
     games: int = 50_000
     """Of the best one for each number of players, on deals that the choice has not seen."""
     train: TrainConfig = field(default_factory=lambda: TrainConfig(name="best_response"))
-    """How a learner learns: as in `train`. Its league and its yardstick are the frozen policy."""
+    """How a learner learns: as in `train`. Its league and its only baseline are the frozen policy."""
 
     def __post_init__(self) -> None:
         for name in ("seeds", "selection_games", "games"):
@@ -62,7 +61,7 @@ class Config:
         seed = self.train.seed + number
         league = LeagueConfig(fraction=1.0, opponents=(self.policy,))
         name = f"{self.train.name}-{seed}"
-        return replace(self.train, name=name, seed=seed, league=league, yardsticks=(self.policy,))
+        return replace(self.train, name=name, seed=seed, league=league, baselines=(self.policy,))
 
 
 @dataclass(frozen=True)
@@ -92,7 +91,7 @@ class Response:
 
 def main(config: Config) -> int:
     """Train, choose, measure."""
-    say(str(best_response(config)))
+    print(str(best_response(config)), flush=True)
     return 0
 
 
@@ -102,7 +101,7 @@ def best_response(config: Config) -> Response:
     Raises:
         ValueError: there is no such policy, or the runs of all seeds have diverged.
     """
-    threads = config.train.threads or cores()
+    threads = config.train.num_threads or cores()
     make_policy(config.policy)
     runs = [(settings, begin(settings)) for settings in map(config.learner, range(config.seeds))]
     folders = [folder for settings, folder in runs if learn(settings, folder)]

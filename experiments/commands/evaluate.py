@@ -14,7 +14,6 @@ from agents.match.workers import cores, worker_pool
 from agents.policy_factory import make_policy
 from experiments.commands.tournament import parquet
 from experiments.match_tables.cross_table import check_policies, cross_table, pairings
-from experiments.output import say
 from uno_flex_env.envs.vec_env import BOTS
 from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules
@@ -82,8 +81,8 @@ def main(config: Config) -> int:
             stop=config.stop(),
             progress=bar,
         )
-    say(str(table))
+    print(str(table), flush=True)
     if config.out is not None:
         write_whole(config.out, parquet(table.results))
-        say(f"every game: {config.out}")
+        print(f"every game: {config.out}", flush=True)
     return 0

@@ -25,7 +25,6 @@ from agents.checkpoint import ENVIRONMENT, find_policy, load_network
 from agents.network import ActorCritic, masked_softmax
 from agents.network_policy import NetworkPolicy
 from agents.policy import Decisions
-from experiments.output import say
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES
@@ -88,8 +87,11 @@ def main(config: Config) -> int:
     data = to_onnx(network, about)
     positions, difference = compare(data, network)
     write_whole(config.target, data)
-    say(f"{config.target}: {network.config.kind} network, {len(data) / 1e6:.1f} MB")
-    say(f"onnxruntime gives the network's own probabilities at {positions:,} positions, within {difference:.0e}")
+    print(f"{config.target}: {network.config.kind} network, {len(data) / 1e6:.1f} MB", flush=True)
+    print(
+        f"onnxruntime gives the network's own probabilities at {positions:,} positions, within {difference:.0e}",
+        flush=True,
+    )
     return 0
 
 

@@ -19,7 +19,6 @@ from agents.policy import looks_ahead
 from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import check_policies
 from experiments.match_tables.plots import rungs
-from experiments.output import say
 from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules
 
@@ -100,7 +99,7 @@ def main(config: Config) -> int:
     itself = {(config.against, n): Rate(1 / n, 1 / n, 1 / n, 1 / n, 0) for n in config.players}
     picture = rungs(config.policies, config.players, rates | itself, f"wins at tables of {config.against}")
     write_whole(folder / "ladder.png", picture)
-    say(f"{text}\n\nresults: {folder}")
+    print(f"{text}\n\nresults: {folder}", flush=True)
     return 0
 
 

@@ -20,10 +20,9 @@ from agents.match.workers import cores
 from agents.network import ActorCritic, NetworkConfig
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
-from experiments.commands.train import Config as TrainConfig
-from experiments.commands.train import Trainer
-from experiments.output import say
 from experiments.training.maskable_ppo import Trunk
+from experiments.training.train_config import TrainConfig
+from experiments.training.trainer import Trainer
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.envs.sb3 import SB3VecEnv
 from uno_flex_env.observation import NUM_FEATURES
@@ -60,24 +59,24 @@ class Config:
     """Of each measurement, at least."""
     games: int = 4096
     """Of our learner, played at once."""
-    threads: int = 0
-    """Of torch and of the games; 0 for as many as there are cores that this process may use."""
+    num_threads: int = 0
+    """Threads of torch and of the games; 0 uses every core that this process may use."""
 
     def __post_init__(self) -> None:
-        if self.repeats < 1 or self.games < 1 or self.seconds <= 0 or self.threads < 0:
-            raise ValueError("repeats and games must be at least 1, seconds above 0, threads at least 0")
+        if self.repeats < 1 or self.games < 1 or self.seconds <= 0 or self.num_threads < 0:
+            raise ValueError("repeats and games must be at least 1, seconds above 0, num_threads at least 0")
 
 
 def main(config: Config) -> int:
     """The command."""
-    threads = config.threads or cores()
-    torch.set_num_threads(threads)
+    num_threads = config.num_threads or cores()
+    torch.set_num_threads(num_threads)
     precisions: list[Precision] = ["float32"]
     if matmul_dtype("auto", torch.device("cpu")) == torch.bfloat16:
         precisions.append("bfloat16")
     with tempfile.TemporaryDirectory() as folder:
         ours = {
-            (precision, epochs): Ours(config, precision, epochs, Path(folder), threads)
+            (precision, epochs): Ours(config, precision, epochs, Path(folder), num_threads)
             for precision in precisions
             for epochs in (1, 2)
         }
@@ -96,22 +95,22 @@ def main(config: Config) -> int:
                     rates[name].append(measure())
                     bar.update()
     shares = {key: median(learner.shares) for key, learner in ours.items()}
-    say(report({name: median(values) for name, values in rates.items()}, shares, threads))
+    print(report({name: median(values) for name, values in rates.items()}, shares, num_threads), flush=True)
     return 0
 
 
 class Ours:
     """Our learner, in self-play."""
 
-    def __init__(self, config: Config, precision: Precision, epochs: int, folder: Path, threads: int) -> None:
+    def __init__(self, config: Config, precision: Precision, epochs: int, folder: Path, num_threads: int) -> None:
         settings = TrainConfig(
             game=GameConfig(games=config.games),
             network=NETWORK,
             ppo=PPOConfig(precision=precision, epochs=epochs, minibatch=MINIBATCH),
-            yardsticks=("flex_any",),
+            baselines=("flex_any",),
             device="cpu",
         )
-        self.trainer, self.seconds, self.shares = Trainer(settings, folder, threads), config.seconds, list[float]()
+        self.trainer, self.seconds, self.shares = Trainer(settings, folder, num_threads), config.seconds, list[float]()
         self.trainer.step()
 
     def measure(self) -> float:
@@ -168,7 +167,7 @@ class Products:
         return 1.0 / total
 
 
-def report(rates: dict[Any, float], shares: dict[Any, float], threads: int) -> str:
+def report(rates: dict[Any, float], shares: dict[Any, float], num_threads: int) -> str:
     """What was measured, for people."""
     peers = {
         "fastest": "MaskablePPO, 64 games, 2 epochs, same network",
@@ -176,7 +175,8 @@ def report(rates: dict[Any, float], shares: dict[Any, float], threads: int) -> s
         "default": "MaskablePPO, its defaults",
     }
     lines = [
-        f"{NUM_FEATURES} -> {NETWORK.width} -> {NETWORK.width} -> {NUM_ACTIONS} network, {threads} threads, medians",
+        f"{NUM_FEATURES} -> {NETWORK.width} -> {NETWORK.width} -> {NUM_ACTIONS} network, "
+        f"{num_threads} threads, medians",
         "",
         f"{'':54} {'decisions/s':>11}  {'games':>6}  of products alone",
     ]

@@ -15,7 +15,6 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from agents.device import matmul_dtype
 from agents.network import ActorCritic, Kind, NetworkConfig
-from experiments.output import say
 from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
 
@@ -68,11 +67,11 @@ def main(config: Config) -> int:
     for one in config.networks():
         with torch.random.fork_rng(devices=[]):
             network = ActorCritic(one).eval()
-        say("\n".join([title(one), *layers(network)]) + "\n")
+        print("\n".join([title(one), *layers(network)]) + "\n", flush=True)
         costs = [f"{cost(network, batch, precision, config.seconds):.2f} us" for precision, batch in columns]
         sizes = f"{title(one):20}{parameters(network):>12,}{multiply_adds(network):>15,}"
         table.append(sizes + "".join(f"{value:>24}" for value in costs))
-    say("Of one decision, on one core:\n" + "\n".join(table))
+    print("Of one decision, on one core:\n" + "\n".join(table), flush=True)
     return 0
 
 

@@ -33,7 +33,6 @@ from experiments.flex_timing.jobs import (
 from experiments.flex_timing.report import write_report
 from experiments.flex_timing.tree_rules import find
 from experiments.flex_timing.tried_actions import MOST_WORLDS
-from experiments.output import say
 from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules
 
@@ -153,7 +152,7 @@ def main(config: Config) -> int:
         with worker_pool(config.workers or cores()) as pool:
             _simulate(config, pool, json.dumps(notes))
     write_report(Results.read(config.out), config.out, notes)
-    say(f"report, figures and raw results: {config.out}")
+    print(f"report, figures and raw results: {config.out}", flush=True)
     return 0
 
 

@@ -21,7 +21,6 @@ from agents.match.workers import cores, worker_pool
 from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import CrossTable, check_policies, cross_table, pairings
 from experiments.match_tables.plots import heat_maps
-from experiments.output import say
 from uno_flex_env.envs.vec_env import BOTS
 from uno_flex_env.options import check_whole, checked_seed
 from uno_flex_env.rules import Rules
@@ -76,8 +75,8 @@ def main(config: Config) -> int:
     if len(tables) > 1:
         rated["all"] = ratings([result for table in tables for result in table.results])
     text = "\n\n".join([*map(str, tables), ratings_table(rated)])
-    say(text)  # first: it is not lost where nothing can be written
-    say(f"\nresults: {write(config, tables, rated, text)}")
+    print(text, flush=True)  # first: it is not lost where nothing can be written
+    print(f"\nresults: {write(config, tables, rated, text)}", flush=True)
     return 0
 
 

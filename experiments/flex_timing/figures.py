@@ -19,7 +19,7 @@ from agents.flex_policies import FLEX_KINDS
 from experiments.flex_timing.estimates import Estimate, points
 from experiments.flex_timing.findings import LEADER_LABELS, OWN_LABELS, Reset, bin_label
 from experiments.flex_timing.tree_rules import Found, Leaf, condition
-from experiments.match_tables.plots import COLORS
+from experiments.plot_style import COLORS
 
 Curves = Mapping[int, Mapping[int, Estimate]]
 STYLES = (

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
-from itertools import cycle
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,15 +12,7 @@ from matplotlib.figure import Figure
 
 from agents.match.results import Rate
 from experiments.match_tables.cross_table import CrossTable
-
-if TYPE_CHECKING:
-    from experiments.commands.curves import Curve
-
-LINES = (("#0072b2", "-"), ("#d55e00", "--"), ("#009e73", "-."), ("#cc79a7", ":"))
-"""Of curves: told apart also in grey and by people who are color-blind (doi:10.1038/nmeth.1618)."""
-
-COLORS = "cividis"
-"""From dark to light, also in grey and for people who are color-blind (doi:10.1371/journal.pone.0199239)."""
+from experiments.plot_style import COLORS, LINES
 
 
 def heat_maps(tables: Sequence[CrossTable]) -> bytes:
@@ -84,38 +74,3 @@ def rungs(policies: Sequence[str], players: Sequence[int], rates: Mapping[tuple[
     file = BytesIO()
     figure.savefig(file, format="png")
     return file.getvalue()
-
-
-def learning_curves(curves: Sequence[Curve]) -> bytes:
-    """A panel for each number of players: win rates over decisions, a line for each yardstick, a band over the runs."""
-    tables = list(dict.fromkeys(curve.players for curve in curves))
-    several = len({curve.name for curve in curves}) > 1
-    columns = min(len(tables), 4)
-    rows = -(-len(tables) // columns)
-    figure = Figure(figsize=(1.0 + 4.6 * columns, 3.6 * rows), layout="constrained", dpi=120)
-    for place, players in enumerate(tables):
-        axes = figure.add_subplot(rows, columns, place + 1)
-        shown = [curve for curve in curves if curve.players == players]
-        for curve, (color, style) in zip(shown, cycle(LINES), strict=False):
-            wins = 100 * curve.wins
-            label = f"{curve.name} against {curve.yardstick}" if several else f"against {curve.yardstick}"
-            axes.plot(curve.decisions / 1e6, wins.mean(axis=0), style, color=color, label=label)
-            axes.fill_between(
-                curve.decisions / 1e6, wins.min(axis=0), wins.max(axis=0), color=color, alpha=0.2, linewidth=0
-            )
-        axes.axhline(100 / players, color="gray", linewidth=0.8, linestyle=":")
-        axes.set_title(f"{players} players, fair share {100 / players:.1f} %", fontsize=10)
-        axes.set_xlabel("million decisions")
-        axes.set_ylabel("wins, %" if place % columns == 0 else "")
-        axes.legend(frameon=False, fontsize=9, loc="best")
-        if not several:
-            axes.secondary_xaxis("top", functions=_scale(shown[0])).set_xlabel("minutes", fontsize=9)
-    file = BytesIO()
-    figure.savefig(file, format="png")
-    return file.getvalue()
-
-
-def _scale(curve: Curve) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """From million decisions to minutes and back, by the mean speed."""
-    speed = curve.decisions[-1] / curve.minutes[-1] / 1e6
-    return lambda million: million / speed, lambda minutes: minutes * speed

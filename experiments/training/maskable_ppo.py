@@ -34,9 +34,9 @@ from agents.match.workers import cores
 from agents.network import ActorCritic
 from agents.network_policy import NetworkPolicy
 from agents.policy_factory import make_policy
-from experiments.commands.train import Config, begin, final_table, measure, portable
-from experiments.output import say
 from experiments.training.monitor import Monitor
+from experiments.training.run import begin, final_table, measure
+from experiments.training.train_config import TrainConfig
 from uno_flex_env.envs.sb3 import SB3VecEnv
 from uno_flex_env.envs.vec_env import BOTS
 
@@ -51,14 +51,14 @@ LOGGED = {
 """What `Monitor` calls things, and what Stable-Baselines3 does."""
 
 
-def main(config: Config) -> int:
-    """Train to the end, then measure."""
+def train(config: TrainConfig) -> int:
+    """Train to the end, then print the final table; the exit status is 1 if the run has diverged."""
     check(config)
     folder = begin(config)
-    threads = config.threads or cores()
-    torch.set_num_threads(threads)
-    run = Run(config, folder, threads)
-    say(f"{folder}: sb3-contrib's MaskablePPO, {run.model.device.type}, {threads} threads, float32")
+    num_threads = config.num_threads or cores()
+    torch.set_num_threads(num_threads)
+    run = Run(config, folder, num_threads)
+    print(f"{folder}: sb3-contrib's MaskablePPO, {run.model.device.type}, {num_threads} threads, float32", flush=True)
     with Monitor(folder, config.decisions, 0) as monitor:
         try:
             # Never let it dump its log: what it notes of an update is kept until `Supervision` reads it.
@@ -67,13 +67,14 @@ def main(config: Config) -> int:
             if run.is_finite():
                 raise
             # Stable-Baselines3 refuses logits that are no numbers with a ValueError that prints them all.
-            say(f"the run has diverged: weights are no numbers; {folder / checkpoint.POLICY} holds the last good ones")
+            file = folder / checkpoint.POLICY
+            print(f"the run has diverged: weights are not finite; {file} holds the last good ones", flush=True)
             return 1
-    say(final_table(config, folder, threads))
+    print(final_table(config, folder, num_threads), flush=True)
     return 0
 
 
-def check(config: Config) -> None:
+def check(config: TrainConfig) -> None:
     """ValueError for a setting that MaskablePPO, or one seat among opponents, has nothing for."""
 
     def need(fine: bool, name: str, wanted: str, got: object) -> None:
@@ -90,7 +91,7 @@ def check(config: Config) -> None:
         need(not make_policy(name).history, "league.opponents", "name policies that read no history", name)
     need(ppo.magnet == 0.0, "ppo.magnet", "be 0", ppo.magnet)
     need(ppo.precision != "bfloat16", "ppo.precision", 'be "auto" or "float32"', ppo.precision)
-    need(not config.start, "start", "be empty", config.start)
+    need(not config.init_from, "init_from", "be empty", config.init_from)
 
 
 class Run:
@@ -102,7 +103,7 @@ class Run:
         league: whom it meets in them.
     """
 
-    def __init__(self, config: Config, folder: Path, threads: int) -> None:
+    def __init__(self, config: TrainConfig, folder: Path, num_threads: int) -> None:
         game = config.game
         self.config, self.folder = config, folder
         with torch.random.fork_rng(devices=[]):
@@ -117,7 +118,7 @@ class Run:
             seat="random",
             reward=game.reward,
             max_decisions=game.max_decisions,
-            num_threads=threads,
+            num_threads=num_threads,
         )
         self.model = _learner(config, self.envs, self._network)
         self.choose_opponent(0)
@@ -147,7 +148,7 @@ class Run:
 
     def save_policy(self) -> None:
         """The network, for playing."""
-        about = {"decisions": self.model.num_timesteps, "config": portable(self.config)}
+        about = {"decisions": self.model.num_timesteps, "config": self.config.portable()}
         network = as_network(self.model.policy, self._network)
         checkpoint.save_network(self.folder / checkpoint.POLICY, network, about)
 
@@ -219,7 +220,7 @@ class Trunk(BaseFeaturesExtractor):
         return body
 
 
-def _learner(config: Config, envs: SB3VecEnv, network: ActorCritic) -> MaskablePPO:
+def _learner(config: TrainConfig, envs: SB3VecEnv, network: ActorCritic) -> MaskablePPO:
     """MaskablePPO with these settings, beginning with the weights of this network; it logs to nowhere."""
     ppo = config.ppo
     model = MaskablePPO(

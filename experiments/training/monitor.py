@@ -140,7 +140,7 @@ def stalled(strengths: Sequence[Mapping[str, Any]]) -> str:
         return ""
     half = len(strengths) // 2
     wins = [fmean(rate[2] for rate in entry["strength"]) for entry in strengths]
-    # Standard error of one measurement, from its intervals: several yardsticks are independent.
+    # Standard error of one measurement, from its intervals: several baselines are independent.
     rates = strengths[-1]["strength"]
     error = hypot(*((rate[4] - rate[3]) / 2 / 1.96 for rate in rates)) / len(rates)
     if fmean(wins[half:]) - fmean(wins[:half]) > error * sqrt(2 / half):

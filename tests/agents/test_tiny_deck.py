@@ -20,8 +20,8 @@ from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments.commands.best_response import Config as BestResponse
 from experiments.commands.best_response import best_response
-from experiments.commands.train import Config as TrainConfig
-from experiments.commands.train import begin, learn
+from experiments.training.run import begin, learn
+from experiments.training.train_config import TrainConfig
 from tests.support.notation import cards, deck_of
 from tests.support.reference import Table
 from tests.support.solver import (
@@ -223,11 +223,11 @@ def learning(opponent: str, runs: Path, decisions: int) -> TrainConfig:
             entropy_end=0.001,
             precision="float32",
         ),
-        yardsticks=("flex_any",),
+        baselines=("flex_any",),
         evaluations=1,
         evaluation_games=100,
         device="cpu",
-        threads=1,
+        num_threads=1,
     )
 
 

@@ -12,7 +12,7 @@ from agents.match.runner import duel
 from agents.network import NetworkConfig
 from agents.rollout import GameConfig
 from experiments.commands.best_response import Config, best_response
-from experiments.commands.train import Config as TrainConfig
+from experiments.training.train_config import TrainConfig
 
 
 def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_it(tmp_path: Path):
@@ -27,7 +27,7 @@ def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_i
         evaluations=1,
         evaluation_games=100,
         device="cpu",
-        threads=1,
+        num_threads=1,
     )
 
     found = best_response(Config("never_flex", seeds=2, selection_games=200, games=200, train=learner))

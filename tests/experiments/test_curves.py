@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from experiments import __main__ as command
-from experiments.commands.curves import curves, read
+from experiments.training.learning_curves import curves, read_points
 
 
 def run(folder: Path, wins: Sequence[float], players: Sequence[int] = (2,)) -> Path:
@@ -26,7 +26,7 @@ def test_a_curve_has_a_row_for_each_run_of_its_name(tmp_path):
     """Seen red with measurements of other numbers of players mixed in."""
     first, second = run(tmp_path / "a", [0.25, 0.5], (2, 4)), run(tmp_path / "a-2", [0.35, 0.75], (2, 4))
 
-    two, four = curves(read(first) + read(second))
+    two, four = curves(read_points(first) + read_points(second))
 
     assert (two.players, four.players) == (2, 4)
     assert two.wins.tolist() == [[0.25, 0.5], [0.35, 0.75]]

@@ -16,9 +16,10 @@ import pytest
 from agents.checkpoint import POLICY, save_network
 from agents.network import ActorCritic, NetworkConfig
 from experiments import __main__ as command
-from experiments.commands.train import Config, load_config, plain
+from experiments.commands.train import Config
 from experiments.commands.train import main as train
-from experiments.config import from_table, read
+from experiments.settings import from_table, read
+from experiments.training.train_config import load_config
 from tests.support.learning import one_thread
 from tests.support.paths import ROOT
 from uno_flex_env.rules import Rules
@@ -70,13 +71,13 @@ def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
         ("[game]\nmax_decisions = 'no'", "game.max_decisions must be int or nothing, got 'no'"),
         ("[game.rules]\nstackin = true", "no such setting: 'game.rules.stackin'; there are game.rules.draw_four, "),
         ("[network]\nkind = 'tree'", "network.kind must be one of 'mlp', 'residual', 'history', got 'tree'"),
-        ("yardsticks = ['clever']", "no such policy: 'clever'; there are random, "),
-        ("yardsticks = []", "yardsticks must name at least one policy"),
+        ("baselines = ['clever']", "no such policy: 'clever'; there are random, "),
+        ("baselines = []", "baselines must name at least one policy"),
         ("name = '../elsewhere'", "name must be that of a folder, got '../elsewhere'"),
         ("[game]\nmax_decisions = 50\n[network]\nkind = 'history'", "can't estimate games cut by game.max_decisions"),
         ("seed = -1", "seed must be a whole number from 0"),
         ("device = 'gpu'", "device must be auto or one that is there, "),
-        ("threads = -1", "threads must be a whole number from 0 to 1024, got -1"),
+        ("num_threads = -1", "num_threads must be a whole number from 0 to 1024, got -1"),
         ("checkpoint_seconds = nan", "checkpoint_seconds must be at least 0 and finite, got nan"),
         ("name = '..'", "name must be that of a folder, got '..'"),
         ("[ppo]\nlearning_rate = inf", "ppo.learning_rate must be above 0 and finite, got inf"),
@@ -128,7 +129,7 @@ def test_files_hold_what_differs():
 
 
 def test_settings_survive_the_file_of_a_run(tmp_path, monkeypatch):
-    """What `resume` reads is what `train` was given. Seen red with a setting left out of the file."""
+    """What `--resume` reads is what `train` was given. Seen red with a setting left out of the file."""
     monkeypatch.setattr("experiments.commands.train.run", lambda config, folder: 0)
     table = {
         "name": "x",
@@ -142,8 +143,8 @@ def test_settings_survive_the_file_of_a_run(tmp_path, monkeypatch):
 
     assert train(config) == 0
 
-    assert load_config(tmp_path / "x") == config
-    assert plain(load_config(tmp_path / "x")) == plain(config)
+    assert load_config(tmp_path / "x") == config.settings()
+    assert load_config(tmp_path / "x").to_dict() == config.settings().to_dict()
 
 
 def test_flags_come_before_the_file():
@@ -206,7 +207,7 @@ def test_the_commands_are_listed(capsys):
         (["jump"], "no such command: 'jump'"),
         (["train", "--config"], "--config needs a file"),
         (["train", "--config", "nowhere.toml"], "nowhere.toml"),
-        (["resume", "nowhere"], "nowhere is not the folder of a run"),
+        (["train", "--resume", "nowhere"], "nowhere is not the folder of a run"),
     ],
 )
 def test_bad_commands_are_refused(capsys, arguments: list[str], message):
@@ -232,8 +233,11 @@ def test_bad_flags_are_refused(capsys, flags: list[str]):
     ("arguments", "said"),
     [
         ("ablation say_uno --players 2 --games 40 --workers 1", "say_uno"),
-        (f"best_response --config {ROOT}/configs/best_response/smoke.toml --train.threads 1", "This is a lower bound"),
-        ("learning_speed --repeats 1 --seconds 0.01 --games 64 --threads 1", "MaskablePPO, its defaults"),
+        (
+            f"best_response --config {ROOT}/configs/best_response/smoke.toml --train.num-threads 1",
+            "This is a lower bound",
+        ),
+        ("learning_speed --repeats 1 --seconds 0.01 --games 64 --num-threads 1", "MaskablePPO, its defaults"),
         (f"tournament --config {ROOT}/configs/tournament/smoke.toml --workers 1", "points above flex_any"),
         (f"evaluate --config {ROOT}/configs/evaluate/smoke.toml --workers 1", "one against"),
     ],

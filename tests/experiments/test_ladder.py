@@ -11,7 +11,7 @@ from agents.match.results import Rate
 from agents.match.runner import duel
 from experiments.__main__ import main
 from experiments.commands.ladder import Config, earlier, settings, table
-from experiments.config import read
+from experiments.settings import read
 from tests.support.learning import KINDS, make_network
 from tests.support.paths import ROOT
 

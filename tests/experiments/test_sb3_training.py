@@ -23,10 +23,11 @@ from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from experiments import __main__ as command
 from experiments.commands import networks
-from experiments.commands.train import Config, begin
-from experiments.config import read
+from experiments.settings import read
 from experiments.training import maskable_ppo as sb3
 from experiments.training.monitor import Monitor
+from experiments.training.run import begin
+from experiments.training.train_config import TrainConfig
 from tests.support.paths import ROOT
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.envs.sb3 import SB3VecEnv
@@ -45,9 +46,9 @@ def _one_thread():
     torch.set_num_threads(before)
 
 
-def small(folder: Path, **settings: Any) -> Config:
+def small(folder: Path, **settings: Any) -> TrainConfig:
     """The settings of the file, for seconds."""
-    config: Config = read(Config, FILE)
+    config: TrainConfig = read(TrainConfig, FILE)
     smaller = replace(
         config,
         decisions=DECISIONS,
@@ -58,15 +59,15 @@ def small(folder: Path, **settings: Any) -> Config:
         game=replace(config.game, games=64, steps=32),
         ppo=replace(config.ppo, minibatch=256, learning_rate=3e-3),
         league=replace(config.league, every=4096),
-        yardsticks=("flex_when_stuck",),
-        threads=1,
+        baselines=("flex_when_stuck",),
+        num_threads=1,
     )
     return replace(smaller, **settings)
 
 
-def trained(config: Config) -> tuple[sb3.Run, Monitor]:
+def trained(config: TrainConfig) -> tuple[sb3.Run, Monitor]:
     """A run that has learned, and what was noted of it."""
-    run = sb3.Run(config, begin(config), threads=1)
+    run = sb3.Run(config, begin(config), num_threads=1)
     with Monitor(run.folder, config.decisions, 0) as monitor:
         run.model.learn(config.decisions, callback=sb3.Supervision(run, monitor), log_interval=sys.maxsize)
     return run, monitor
@@ -104,7 +105,7 @@ def test_the_command_trains_measures_and_leaves_a_policy(tmp_path):
     """
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "OMP_NUM_THREADS": "1"}
     flags = "--decisions 2048 --game.games 64 --game.steps 32 --ppo.minibatch 256 --league.every 1024"
-    flags += " --evaluations 1 --evaluation-games 100 --final-games 50 --yardsticks flex_when_stuck --threads 1"
+    flags += " --evaluations 1 --evaluation-games 100 --final-games 50 --baselines flex_when_stuck --num-threads 1"
     program = [sys.executable, "-W", "error", "-m", "experiments", "train", "--config", str(FILE), *flags.split()]
 
     run = subprocess.run(program, cwd=tmp_path, env=environ, capture_output=True, text=True, timeout=300)
@@ -114,7 +115,7 @@ def test_the_command_trains_measures_and_leaves_a_policy(tmp_path):
     assert sorted(path.name.partition(".")[0] for path in folder.iterdir()) == ["config", "events", "metrics", "policy"]
     policy = make_policy(f"{folder}:greedy")
     last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
-    config: Config = read(Config, FILE)
+    config: TrainConfig = read(TrainConfig, FILE)
     again = duel(policy, "flex_when_stuck", games=100, seed=config.seed + 1).rate(policy.name)
     assert last["strength"] == [["flex_when_stuck", 2, again.mean, again.low, again.high]]
     final = duel(policy, "random", games=50, seed=config.seed + 2).rate(policy.name)
@@ -127,18 +128,18 @@ def test_the_command_hands_over_to_the_learner_that_is_named(tmp_path, monkeypat
     """And this project's own stays the default. Seen red when `train` looks at no name."""
     asked = list[str]()
 
-    def noted(config: Config) -> int:
+    def noted(config: TrainConfig) -> int:
         asked.append(config.name)
         return 0
 
-    monkeypatch.setattr(sb3, "main", noted)
+    monkeypatch.setattr(sb3, "train", noted)
 
     short = ["--decisions", "1", "--evaluation-games", "1", "--final-games", "1"]
     status = command.main(["train", "--config", str(FILE), "--runs", str(tmp_path), *short])
 
     assert status == 0
     assert asked == ["sb3"]
-    assert Config().learner == "ppo"
+    assert TrainConfig().learner == "ppo"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_the_command_hands_over_to_the_learner_that_is_named(tmp_path, monkeypat
         (["--league.opponents"], "league.opponents must name whom the learner meets first"),
         (["--ppo.magnet", "0.1"], "ppo.magnet must be 0"),
         (["--ppo.precision", "bfloat16"], 'ppo.precision must be "auto" or "float32"'),
-        (["--start", "runs/other"], "start must be empty"),
+        (["--init-from", "runs/other"], "init_from must be empty"),
     ],
 )
 def test_settings_without_a_meaning_here_are_refused(tmp_path, capsys, flags, message):
@@ -167,10 +168,10 @@ def test_a_diverged_run_says_so(tmp_path, capsys):
     """With status 1; the network on file is still one. Seen red when the weights are not looked at."""
     config = small(tmp_path, ppo=PPOConfig(value=1e39, minibatch=256))
 
-    status = sb3.main(config)
+    status = sb3.train(config)
 
     assert status == 1
-    assert "the run has diverged: weights are no numbers" in capsys.readouterr().out
+    assert "the run has diverged: weights are not finite" in capsys.readouterr().out
     policy = make_policy(str(tmp_path / "sb3"))
     assert duel(policy, "random", games=10).num_games == 10
 
@@ -246,7 +247,7 @@ def test_masks_hold_in_training_and_evaluation(learned):
 def test_training_without_masks_is_refused(tmp_path):
     """Fault 14: by the games, at the first illegal action."""
     config = small(tmp_path)
-    run = sb3.Run(config, begin(config), threads=1)
+    run = sb3.Run(config, begin(config), num_threads=1)
 
     with Monitor(run.folder, config.decisions, 0) as monitor, pytest.raises(IllegalActionError):
         run.model.learn(config.decisions, callback=sb3.Supervision(run, monitor), use_masking=False)
@@ -284,7 +285,7 @@ def test_probabilities_and_values_are_the_same_in_both(learned):
 def test_a_copy_does_not_go_on_learning(tmp_path):
     """Nor does the one that a snapshot plays with. Seen red when the copy shares the trunk."""
     config = small(tmp_path, decisions=2048, evaluation_games=10)
-    run = sb3.Run(config, begin(config), threads=1)
+    run = sb3.Run(config, begin(config), num_threads=1)
     taken = run.policy()
     before = [weights.clone() for weights in taken.network.parameters()]
 
@@ -300,7 +301,7 @@ def test_it_begins_as_the_other_learner_does(tmp_path, kind):
     """With the very weights that its seed gives an `ActorCritic`. Seen red with SB3's own."""
     config = small(tmp_path, network=NetworkConfig(kind, width=32))
 
-    run = sb3.Run(config, begin(config), threads=1)
+    run = sb3.Run(config, begin(config), num_threads=1)
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)

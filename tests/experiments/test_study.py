@@ -12,10 +12,10 @@ import pytest
 
 from experiments.__main__ import parse
 from experiments.commands import study
-from experiments.config import read
 from experiments.flex_timing.estimates import Estimate
 from experiments.flex_timing.jobs import Job
 from experiments.flex_timing.words import caption, listed
+from experiments.settings import read
 from tests.support.learning import one_thread
 from tests.support.paths import ROOT
 

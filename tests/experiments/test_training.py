@@ -22,7 +22,7 @@ import torch
 
 from agents import network_policy as neural
 from agents import ppo
-from agents.checkpoint import POLICY, load
+from agents.checkpoint import POLICY
 from agents.league import LeagueConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig, chosen, masked_softmax
@@ -30,27 +30,30 @@ from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments import __main__ as command
-from experiments.commands.train import CHECKPOINT, FORMAT, Config, Trainer, begin, first_weights, load_config
+from experiments.training.checkpoint_file import CHECKPOINT, load_checkpoint
 from experiments.training.monitor import METRICS, WINDOW, Monitor, diverging, stalled
+from experiments.training.run import begin, first_weights
+from experiments.training.train_config import TrainConfig, load_config
+from experiments.training.trainer import Trainer
 from tests.support.learning import KINDS, NAMES, one_thread
 from tests.support.paths import ROOT
 from uno_flex_env import IllegalActionError, Rules
 
 SMOKE = str(ROOT / "configs" / "train" / "smoke.toml")
 
-TINY = Config(
+TINY = TrainConfig(
     name="tiny",
     decisions=3000,
     game=GameConfig(players=(2, 3), rules=Rules(hand_size=2), games=24, steps=12),
     network=NetworkConfig(width=16),
     ppo=PPOConfig(minibatch=100, magnet=0.1, magnet_every=3, precision="float32"),
     league=LeagueConfig(0.5, ("random",), snapshots=2, every=400),
-    yardsticks=("random",),
+    baselines=("random",),
     evaluations=2,
     evaluation_games=24,
     final_games=24,
     device="cpu",
-    threads=1,
+    num_threads=1,
 )
 SECONDS = ("decisions_per_second", "games_share", "minutes")
 
@@ -71,6 +74,15 @@ def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
 
 def same(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two nested states hold the same values, bit for bit."""
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return torch.equal(one, other) if isinstance(one, torch.Tensor) else bool(one == other)
 
 
 # ---- Learning ----
@@ -127,14 +139,14 @@ def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
     first.save_policy(tmp_path / POLICY)
 
     second = Trainer(TINY, tmp_path, 1)
-    second.begin_with(first_weights(replace(TINY, start=str(tmp_path))))
+    second.load_weights(first_weights(replace(TINY, init_from=str(tmp_path))))
 
     assert same(weights(first), weights(second))
     runs = tmp_path / "runs"
-    with pytest.raises(ValueError, match=r"start: .* has the network .*width=16.*, the run .*width=32"):
-        begin(replace(TINY, runs=runs, start=str(tmp_path), network=NetworkConfig(width=32)))
-    with pytest.raises(ValueError, match="start: there is no network 'nowhere'"):
-        begin(replace(TINY, runs=runs, start="nowhere"))
+    with pytest.raises(ValueError, match=r"init_from: .* has the network .*width=16.*, the run .*width=32"):
+        begin(replace(TINY, runs=runs, init_from=str(tmp_path), network=NetworkConfig(width=32)))
+    with pytest.raises(ValueError, match="init_from: there is no network 'nowhere'"):
+        begin(replace(TINY, runs=runs, init_from="nowhere"))
     assert not runs.exists()
 
 
@@ -219,7 +231,7 @@ FLAGS = (
     "0",
     "--config",
     SMOKE,
-    "--threads",
+    "--num-threads",
     "1",
     "--game.games",
     "64",
@@ -245,7 +257,7 @@ def told(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
-    """Fault 22, by the commands: kill -9 after a checkpoint, `resume` in a new process; policy, metrics and the table
+    """Fault 22, by the commands: kill -9 after a checkpoint, `--resume` in a new process; policy, metrics and the table
     of what it beats are those of a run that nobody interrupted. TensorBoard then shows strength with its interval
     (fault 23), and the policy plays the same in worker processes as here, so masks reach them (fault 16).
 
@@ -264,9 +276,9 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
         run.communicate()
     with (folders[1] / METRICS).open("a") as file:
         file.write('{"decisions": 15999, "update": 99}\n')
-    assert load(folders[1] / CHECKPOINT, FORMAT)[1]["decisions"] < 16000
+    assert load_checkpoint(folders[1] / CHECKPOINT)["decisions"] < 16000
 
-    resumed = start(tmp_path / "cut", "resume", "runs/smoke")
+    resumed = start(tmp_path / "cut", "train", "--resume", "runs/smoke")
     assert command.main(["train", *FLAGS]) == 0
     output, errors = resumed.communicate(timeout=300)
 
@@ -274,8 +286,8 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
     assert output == capsys.readouterr().out
     assert told(folders[0]) == told(folders[1])
     assert (folders[0] / POLICY).read_bytes() == (folders[1] / POLICY).read_bytes()
-    states = [load(folder / CHECKPOINT, FORMAT)[0] for folder in folders]
-    assert same(*states)
+    states = [load_checkpoint(folder / CHECKPOINT) for folder in folders]
+    assert equal(*({name: part for name, part in state.items() if name != "seconds"} for state in states))
     assert sorted(path.name for path in (folders[0] / "snapshots").iterdir())[0] == "00000.safetensors"
     check_charts(folders[1])
     results = [duel("runs/smoke", "random", 3, games=60, workers=workers) for workers in (1, 2)]
@@ -302,8 +314,60 @@ def check_charts(folder: Path) -> None:
 
 def test_only_runs_can_be_resumed(tmp_path, capsys):
     """Status 2 and a message. Seen red without the check."""
-    assert command.main(["resume", str(tmp_path)]) == 2
+    assert command.main(["train", "--resume", str(tmp_path)]) == 2
     assert f"{tmp_path} is not the folder of a run" in capsys.readouterr().err
+
+
+def test_a_run_is_resumed_with_its_own_settings(tmp_path, capsys):
+    """Others beside it are refused by name, from flags and from files. Seen red when they were ignored."""
+    for given, named in ((["--seed", "9"], "seed"), (["--config", SMOKE], "name, decisions, game, network, ppo")):
+        with pytest.raises(SystemExit) as refused:
+            command.main(["train", "--resume", str(tmp_path), *given])
+
+        assert refused.value.code == 2
+        message = " ".join(capsys.readouterr().err.split())
+        assert f"resume continues a run with its own settings: leave out {named}" in message
+
+
+def test_a_run_without_a_checkpoint_is_not_resumed(tmp_path, capsys):
+    """A run can be killed before its first one. Seen red without the check."""
+    folder = begin(replace(TINY, runs=tmp_path))
+
+    assert command.main(["train", "--resume", str(folder)]) == 2
+    assert f"{folder} can't be resumed: there is no checkpoint.pt in it" in capsys.readouterr().err
+
+
+class Foreign:
+    """An object that runs code when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path("ran"),)
+
+
+def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path, monkeypatch):
+    """By its name, without running code. Seen red with `weights_only=False` and with the format left unchecked."""
+    monkeypatch.chdir(tmp_path)
+    trainer = Trainer(TINY, tmp_path, 1)
+    trainer.save()
+    path = tmp_path / CHECKPOINT
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    damaged = [b"", b"foreign", whole[:middle], whole[:-30], whole[:middle] + bytes(64) + whole[middle + 64 :]]
+
+    for data in damaged:
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=re.escape(f"{path} is no checkpoint: ")):
+            trainer.restore()
+    torch.save({"format": "uno-flex-training/2", "state": Foreign()}, path)
+    with pytest.raises(ValueError, match="is no checkpoint: "):
+        trainer.restore()
+    assert not Path("ran").exists()
+    for other in ({"format": "another"}, [1.0]):
+        torch.save(other, path)
+        with pytest.raises(ValueError, match="must be of the format 'uno-flex-training/2'"):
+            trainer.restore()
+    path.write_bytes(whole)
+    trainer.restore()
 
 
 # ---- Alarms ----
@@ -329,13 +393,13 @@ def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(tmp
     output = capsys.readouterr().out
     assert status == 1
     assert re.search(r"the run has diverged: update \d+ is no number: .*; runs/smoke/checkpoint", output)
-    tensors, about = load(folder / CHECKPOINT, FORMAT)
-    assert about["updates"] > 1
-    assert all(tensor.isfinite().all() for name, tensor in tensors.items() if name.startswith("network."))
+    state = load_checkpoint(folder / CHECKPOINT)
+    assert state["updates"] > 1
+    assert all(tensor.isfinite().all() for tensor in state["network"].values())
     assert duel(make_policy("runs/smoke"), "random", games=10).num_games == 10
     restored = Trainer(load_config(folder), folder, 1)
     restored.restore()
-    assert restored.ppo.updates == about["updates"]
+    assert restored.ppo.updates == state["updates"]
 
 
 HEALTHY = {"kl": 0.01, "explained_variance": 0.3, "entropy": 0.8}
@@ -362,7 +426,7 @@ def test_a_diverging_run_says_so(sign, message):
 
 
 def history(*wins: float, other: float = 0.5) -> list[dict[str, Any]]:
-    """Measurements against two yardsticks, each with an interval of 2 points."""
+    """Measurements against two baselines, each with an interval of 2 points."""
     return [
         {"strength": [["a", 2, win, win - 0.02, win + 0.02], ["b", 2, other, other - 0.02, other + 0.02]]}
         for win in wins
@@ -371,9 +435,9 @@ def history(*wins: float, other: float = 0.5) -> list[dict[str, Any]]:
 
 def test_a_stalled_run_says_so():
     """When the second half is no better than the first by more than luck explains (0.5 points here, of the mean of both
-    yardsticks); not while it rises anywhere, or there is too little to tell.
+    baselines); not while it rises anywhere, or there is too little to tell.
 
-    Seen red with one measurement too few, when one yardstick is enough to stall, and with the error of one
+    Seen red with one measurement too few, when one baseline is enough to stall, and with the error of one
     measurement in place of that of a half."""
     flat = history(*[0.60, 0.62, 0.61, 0.60] * 2)
 

@@ -1,4 +1,4 @@
-"""Settings of a run: frozen dataclasses, filled from TOML and from flags of the same names."""
+"""Settings of commands: frozen dataclasses, filled from TOML files and from flags of the same names."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 
 def read(kind: type, path: Path) -> Any:
-    """The dataclass `kind` with the settings that a TOML file names; all others keep their defaults.
+    """The dataclass `kind` with the settings that a TOML file names; the others keep their defaults.
 
     Raises:
-        ValueError: the file is not TOML, or a setting is unknown or of another type; the message says which there are.
+        ValueError: the file is not TOML, a setting is unknown (the message lists the known ones) or has a wrong type.
     """
     try:
         return from_table(kind, tomllib.loads(path.read_text(encoding="utf-8")))
@@ -24,7 +24,11 @@ def read(kind: type, path: Path) -> Any:
 
 
 def from_table(kind: type, table: Mapping[str, Any], inside: str = "") -> Any:
-    """The dataclass `kind` with these settings; those of a dataclass in it stand in a table of their own."""
+    """The dataclass `kind` with the settings in `table`; a field that is a dataclass itself is a table in the table.
+
+    Args:
+        inside: what stands before the names of settings in messages, such as "game.".
+    """
     types = get_type_hints(kind)
     names = [field.name for field in fields(kind)]
     for name in table:
@@ -34,7 +38,7 @@ def from_table(kind: type, table: Mapping[str, Any], inside: str = "") -> Any:
 
 
 def _checked(name: str, value: Any, wanted: Any) -> Any:
-    """A value of TOML as one of the dataclass: whole numbers are floats too, and lists are tuples."""
+    """A value of TOML or JSON as the type `wanted`: a whole number is also a float, and a list is a tuple."""
     if value is None and wanted is type(None):  # from JSON
         return None
     if is_dataclass(wanted) and isinstance(value, Mapping):
@@ -62,3 +66,9 @@ def _checked(name: str, value: Any, wanted: Any) -> Any:
     if type(value) is not wanted:
         raise ValueError(f"{name} must be {getattr(wanted, '__name__', wanted)}, got {value!r}")
     return value
+
+
+def check_folder_name(name: str) -> None:
+    """ValueError unless `name` can be that of a folder for results."""
+    if not name or name == ".." or Path(name).name != name:
+        raise ValueError(f"name must be that of a folder, got {name!r}")

@@ -1,0 +1,175 @@
+"""A training run from start to end: its folder, the training loop, the measurements and the final table.
+
+You can kill a run at any time; `resume` continues it from its last checkpoint, bit for bit.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
+
+import torch
+
+import uno_flex_env
+from agents import checkpoint
+from agents.atomic import new_folder, write_whole
+from agents.match.progress_bar import progress_bar
+from agents.match.results import Rate
+from agents.match.runner import MAX_DECISIONS, duel
+from agents.match.workers import cores, worker_pool
+from agents.network_policy import NetworkPolicy
+from experiments.training.monitor import Monitor
+from experiments.training.train_config import CONFIG, TrainConfig, load_config
+from experiments.training.trainer import CHECKPOINT, Trainer
+from uno_flex_env.envs.vec_env import BOTS
+
+
+def begin(config: TrainConfig) -> Path:
+    """Make the folder of a new run and write the settings into it.
+
+    Raises:
+        ValueError: `init_from` names no network, or one that does not fit; no folder is made.
+    """
+    if config.init_from:
+        first_weights(config)
+    folder = new_folder(config.runs, config.name)
+    write_whole(folder / CONFIG, json.dumps(config.to_dict() | {"made_by": made_by()}, indent=2).encode() + b"\n")
+    return folder
+
+
+def first_weights(config: TrainConfig) -> Mapping[str, torch.Tensor]:
+    """The weights of the policy that `init_from` names.
+
+    Raises:
+        ValueError: there is no such network, or its settings differ from those of the run's network.
+    """
+    path = checkpoint.find_policy(config.init_from)
+    if path is None:
+        raise ValueError(f"init_from: there is no network {config.init_from!r}")
+    network, _ = checkpoint.load_network(path)
+    if network.config != config.network:
+        raise ValueError(f"init_from: {config.init_from} has the network {network.config}, the run {config.network}")
+    return network.state_dict()
+
+
+def run(config: TrainConfig, folder: Path, *, resume: bool = False) -> int:
+    """Train to the end, then print the final table; the exit status is 1 if the run has diverged."""
+    if not learn(config, folder, resume=resume):
+        return 1
+    print(final_table(config, folder, config.num_threads or cores()), flush=True)
+    return 0
+
+
+def resume(folder: Path) -> int:
+    """Continue the run in `folder` from its last checkpoint; the exit status is that of `run`.
+
+    Raises:
+        ValueError: the folder is not that of a run, or the run has no checkpoint.
+    """
+    config = load_config(folder)
+    if config.learner != "ppo":
+        raise ValueError(f"{folder} was trained by {config.learner}, whose runs can't be resumed")
+    if not (folder / CHECKPOINT).is_file():
+        raise ValueError(f"{folder} can't be resumed: there is no {CHECKPOINT} in it")
+    return run(config, folder, resume=True)
+
+
+def learn(config: TrainConfig, folder: Path, *, resume: bool = False) -> bool:
+    """Train to the end in a folder that `begin` has made; False if the run has diverged."""
+    num_threads = config.num_threads or cores()
+    torch.set_num_threads(num_threads)
+    trainer = Trainer(config, folder, num_threads)
+    if resume:
+        trainer.restore()
+    else:
+        if config.init_from:
+            trainer.load_weights(first_weights(config))
+        trainer.save()
+    precision = str(trainer.ppo.precision).removeprefix("torch.")
+    print(f"{folder}: {trainer.device.type}, {num_threads} threads, {precision}", flush=True)
+    with Monitor(folder, config.decisions, trainer.decisions) as monitor:
+        try:
+            _train(config, trainer, monitor)
+        except FloatingPointError as error:
+            print(f"the run has diverged: {error}; {folder / CHECKPOINT} holds the last good state", flush=True)
+            return False
+        except KeyboardInterrupt:
+            print(f"interrupted; to continue: python -m experiments train --resume {folder}", flush=True)
+            raise
+    return True
+
+
+def _train(config: TrainConfig, trainer: Trainer, monitor: Monitor) -> None:
+    saved = time.monotonic()
+    interval = config.decisions / config.evaluations
+    while not trainer.is_done:
+        before = trainer.decisions
+        metrics = trainer.step()
+        monitor.update(trainer.decisions, trainer.ppo.updates, metrics, trainer.league.win_rates())
+        measured = trainer.decisions // interval > before // interval or trainer.is_done
+        if measured:
+            began = time.perf_counter()
+            monitor.strength(trainer.decisions, trainer.minutes, measure(config, trainer.policy()))
+            trainer.seconds["measuring"] += time.perf_counter() - began
+        if measured or time.monotonic() - saved > config.checkpoint_seconds:
+            monitor.flush()
+            trainer.save()
+            saved = time.monotonic()
+
+
+# ---- Measurements ----
+
+
+def measure(config: TrainConfig, policy: NetworkPolicy) -> dict[tuple[str, int], Rate]:
+    """The win rate against each baseline at each number of players; every measurement plays the same deals."""
+    return {
+        (baseline, num_players): duel(
+            policy,
+            baseline,
+            num_players,
+            games=config.evaluation_games,
+            seed=config.seed + 1,
+            rules=config.game.rules,
+            max_decisions=config.game.max_decisions or MAX_DECISIONS,
+        ).rate(policy.name)
+        for num_players in config.game.players
+        for baseline in config.baselines
+    }
+
+
+def final_table(config: TrainConfig, folder: Path, workers: int) -> str:
+    """The win rates of the finished run as text, on deals that neither training nor `measure` has used."""
+    name = f"{folder}:greedy"
+    cells = [(other, n) for n in config.game.players for other in dict.fromkeys((*BOTS, *config.baselines))]
+    lines = [f"{name}, {config.final_games:,} games a line", ""]
+    lines.append(f"{'against':16} players  {'wins, 95 % interval':>21}  fair share")
+    options = {
+        "games": config.final_games,
+        "seed": config.seed + 2,
+        "rules": config.game.rules,
+        "max_decisions": config.game.max_decisions or MAX_DECISIONS,
+    }
+    with (
+        nullcontext(1) if workers == 1 else worker_pool(workers) as pool,
+        progress_bar(config.final_games * len(cells)) as bar,
+    ):
+        for other, num_players in cells:
+            rate = duel(name, other, num_players, workers=pool, progress=bar, **options).rate(name)
+            lines.append(f"{other:16} {num_players:>7}  {rate!s:>21}  {100 * rate.fair:>8.1f} %")
+    return "\n".join(lines)
+
+
+def made_by() -> dict[str, str]:
+    """The versions of Python, torch and this package, the machine, and the commit of the checkout if there is one."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        commit = "unknown"
+    versions = {"uno_flex_env": uno_flex_env.__version__, "torch": torch.__version__}
+    return versions | {"python": platform.python_version(), "machine": platform.machine(), "commit": commit}
