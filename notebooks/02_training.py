@@ -57,9 +57,9 @@ from uno_flex_env.seeding import decision_noise
 # %% [markdown]
 # ## What learns, and how
 #
-# A run is described by one `TrainConfig`, which holds smaller ones: what is played, what learns, how it learns. Whatever
-# is not named keeps its default. `TrainConfig` is also what `python -m experiments train` reads from its flags and files,
-# so a setting that proves itself here can be copied there.
+# A run is described by one `TrainConfig`, which holds smaller ones: the games, the network, the learner. Whatever is
+# not named keeps its default. `python -m experiments train` reads the same settings from its flags and files, so a
+# setting that proves itself here can be copied there.
 
 # %%
 config = TrainConfig(
@@ -84,9 +84,7 @@ config = TrainConfig(
 # ## Before it has learned anything
 
 # %%
-trainer = Trainer(
-    config, folder=Path("."), num_threads=1
-)  # the folder is for checkpoints, of which there are none here
+trainer = Trainer(config, folder=Path("."), num_threads=1)  # the folder is for checkpoints; none are written here
 parameters = sum(weights.numel() for weights in trainer.ppo.network.parameters())
 print(f"{parameters:,} parameters, learning on {trainer.device} in {trainer.ppo.precision}")
 
@@ -109,7 +107,7 @@ for (baseline, players), rate in start.items():
 
 # %%
 decisions, strength, behavior = [0], [start], []
-while not trainer.over:
+while not trainer.is_done:
     metrics = trainer.step()
     if trainer.decisions >= len(decisions) * DECISIONS / 10:
         decisions.append(trainer.decisions)

@@ -23,9 +23,10 @@ from agents.match.results import Rate
 from agents.match.runner import MAX_DECISIONS, duel
 from agents.match.workers import cores, worker_pool
 from agents.network_policy import NetworkPolicy
+from experiments.training.checkpoint_file import CHECKPOINT
 from experiments.training.monitor import Monitor
 from experiments.training.train_config import CONFIG, TrainConfig, load_config
-from experiments.training.trainer import CHECKPOINT, Trainer
+from experiments.training.trainer import Trainer
 from uno_flex_env.envs.vec_env import BOTS
 
 
