@@ -97,16 +97,9 @@ inline ActionSet both(const ActionSet& a, const ActionSet& b) {
 
 /// The flex sides among colored cards, as bits in the order of the actions from kColoredFlex on.
 inline uint64_t flex_sides(const Cards& cards) {
-    constexpr uint64_t one = (1u << kSymbols) - 1, both_colors = one << kSymbols | one << (kSlots + kSymbols);
-#if defined(UNO_FLEX_BMI2)
-    return _pext_u64(cards.word[0], both_colors) | _pext_u64(cards.word[1], both_colors) << kSlots;
-#else
-    const auto squeeze = [](uint64_t word) {
-        word &= both_colors;
-        return (word >> kSymbols & one) | (word >> kSlots & one << kSymbols);
-    };
-    return squeeze(cards.word[0]) | squeeze(cards.word[1]) << kSlots;
-#endif
+    constexpr int first_color = kSymbols, second_color = kSlots + kSymbols;
+    return join_fields<kSymbols, first_color, second_color>(cards.word[0]) |
+           join_fields<kSymbols, first_color, second_color>(cards.word[1]) << kSlots;
 }
 
 /// The actions from `begin` up to, not including, `end`.

@@ -6,6 +6,7 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(false);
     m.doc() = "The compiled core of uno_flex_env: rules, views, bots and batches.";
     bind_tables(m);
+    bind_rules(m);
     bind_states(m);
     bind_positions(m);
     bind_batches(m);

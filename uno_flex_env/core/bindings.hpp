@@ -28,6 +28,25 @@ inline void require(bool condition, const std::string& why) {
     if (!condition) refuse_value(why);
 }
 
+inline bool is_legal(const State& s, int action) {
+    return action >= 0 && action < kActions && contains(s.legal, action);
+}
+
+inline void require_legal(const State& s, int action) {
+    require(is_legal(s, action), "illegal action " + std::to_string(action));
+}
+
+/// A list of faces as a multiset; ValueError for an unknown face or more copies than the official deck has.
+inline Cards cards_of(const std::vector<int>& faces) {
+    Cards cards{};
+    for (int f : faces) {
+        require(f >= 0 && f < kFaces, "a card must be from 0 to 91, got " + std::to_string(f));
+        require(count(cards, f) < kFace[f].count, "more copies of a card than the deck has: " + std::to_string(f));
+        add(cards, f);
+    }
+    return cards;
+}
+
 /// ValueError unless so many can play by these rules with this dealer.
 inline void check_table(const Rules& rules, int num_players, int dealer) {
     if (const char* why = refuse(rules, num_players)) refuse_value(why);
@@ -37,6 +56,7 @@ inline void check_table(const Rules& rules, int num_players, int dealer) {
 }
 
 void bind_tables(nb::module_& m);
+void bind_rules(nb::module_& m);
 void bind_states(nb::module_& m);
 void bind_positions(nb::module_& m);
 void bind_batches(nb::module_& m);

@@ -238,32 +238,11 @@ inline uint32_t wild_bits(const Cards& cards) {
 
 /// Write the faces of `cards` in face order, copies side by side, and zeros up to kDeckSize; returns how many.
 inline int list(const Cards& cards, uint8_t* faces) {
-#if defined(__AVX512VBMI2__)
     // A bit for each entry of kListed, in two words.
     const uint64_t low = cards.word[0] & kColoredBits, high = cards.word[1] & kColoredBits;
     const uint64_t first = low | high << (2 * kSlots);
     const uint64_t rest = high >> (64 - 2 * kSlots) | uint64_t(wild_bits(cards)) << (kColored - 64);
-    const int n = popcount(first);
-    _mm512_storeu_si512(faces + kDeckSize - 64, _mm512_setzero_si512());
-    _mm512_storeu_si512(faces, _mm512_maskz_compress_epi8(first, _mm512_load_si512(kListed.face)));
-    _mm512_mask_storeu_epi8(faces + n, (uint64_t(1) << (kDeckSize - 64)) - 1,
-                            _mm512_maskz_compress_epi8(rest, _mm512_load_si512(kListed.face + 64)));
-    return n + popcount(rest);
-#else
-    std::memset(faces, 0, kDeckSize);
-    int n = 0;
-    for (int w = 0; w < 2; ++w)
-        for (uint64_t rest = cards.word[w] & kColoredBits; rest; rest &= rest - 1)
-            faces[n++] = uint8_t(w * 2 * kSlots + lowest_bit(rest));
-    for (int w = 0; w < kWilds; ++w) {
-        // No loop over the copies: how many there are can't be foreseen.
-        const int copies = wilds(cards, w);
-        const uint32_t four = uint32_t(kColored + w) * 0x01010101u & uint32_t((uint64_t(1) << 8 * copies) - 1);
-        std::memcpy(faces + n, &four, 4);
-        n += copies;
-    }
-    return n;
-#endif
+    return select_bytes<kDeckSize>(kListed.face, first, rest, faces);
 }
 
 namespace tables {

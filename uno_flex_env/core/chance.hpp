@@ -1,4 +1,4 @@
-// The shuffle: the generator in the state, the draw pile, and the tape that scripts or notes the order of piles.
+// The shuffle: the generator in the state, the draw pile, and the script of reshuffles that a record gives or receives.
 #pragma once
 
 #include "state.hpp"
@@ -15,14 +15,19 @@ inline uint64_t next_random(uint64_t& rng) {
 /// A number below n; no value is more likely than another by over n / 2^32.
 inline int random_below(uint64_t& rng, int n) { return int((next_random(rng) >> 32) * uint64_t(n) >> 32); }
 
+inline void seed_shuffle(State& s, uint64_t seed) {
+    s.rng = seed;
+    s.rng = next_random(s.rng);  // seeds that differ by little start far apart
+}
+
 /// The order of renewed draw piles, scripted by a game record or noted for one (rules 11).
-struct Tape {
+struct ReshuffleScript {
     bool scripted = false;
-    int count = 0, used = 0;                       // scripted piles, and how many have been used up
-    const uint8_t (*script)[kDeckSize] = nullptr;  // next card first
-    const int* script_size = nullptr;
-    const char* error = nullptr;                   // why a scripted pile did not fit; the state is then worthless
-    int noted_size = 0;                            // the pile renewed by the last action, next card first; 0: none was
+    int count = 0, used = 0;                      // scripted piles, and how many have been used up
+    const uint8_t (*piles)[kDeckSize] = nullptr;  // next card first
+    const int* sizes = nullptr;
+    const char* error = nullptr;                  // why a scripted pile did not fit; the state is then worthless
+    int noted_size = 0;                           // the pile renewed by the last action, next card first; 0: none was
     uint8_t noted[kDeckSize] = {};
 };
 
@@ -49,6 +54,13 @@ inline int take_from_pile(State& s, Cards& cards, int n) {
 /// Make these cards the draw pile; the generator shuffles it as it is drawn.
 inline void lay_pile(State& s, const Cards& cards) { s.pile_size = uint8_t(list(cards, s.pile)); }
 
+/// Make these cards the draw pile, to be drawn in this order, next card first.
+inline void lay_ordered_pile(State& s, const uint8_t* cards, int n) {
+    s.flags |= kOrderedPile;
+    s.pile_size = uint8_t(n);
+    for (int i = 0; i < n; ++i) s.pile[i] = cards[n - 1 - i];
+}
+
 /// Write the draw pile in the order in which it will be drawn; returns its size.
 inline int pile_order(const State& s, uint8_t* faces) {
     State copy = s;
@@ -59,22 +71,22 @@ inline int pile_order(const State& s, uint8_t* faces) {
 }
 
 /// Lay a scripted pile; false if its cards are not those that are to be shuffled.
-inline bool lay_script(State& s, const Cards& cards, Tape& tape) {
-    if (tape.used == tape.count) {
-        tape.error = "the draw pile has to be renewed, but no reshuffle is left";
+inline bool lay_script(State& s, const Cards& cards, ReshuffleScript& script) {
+    if (script.used == script.count) {
+        script.error = "the draw pile has to be renewed, but no reshuffle is left";
         return false;
     }
-    const uint8_t* script = tape.script[tape.used];
-    const int n = tape.script_size[tape.used++];
+    const uint8_t* pile = script.piles[script.used];
+    const int n = script.sizes[script.used++];
     Cards listed{};
     if (n == count(cards))
         for (int i = 0; i < n; ++i) {
-            if (count(listed, script[i]) == count(cards, script[i])) break;
-            add(listed, script[i]);
-            s.pile[n - 1 - i] = script[i];
+            if (count(listed, pile[i]) == count(cards, pile[i])) break;
+            add(listed, pile[i]);
+            s.pile[n - 1 - i] = pile[i];
         }
     if (!equal(listed, cards)) {
-        tape.error = "the reshuffle does not list the cards of the discard pile under its top";
+        script.error = "the reshuffle does not list the cards of the discard pile under its top";
         return false;
     }
     s.flags |= kOrderedPile;

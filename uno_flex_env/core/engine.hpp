@@ -9,12 +9,12 @@
 UNO_FLEX_BEGIN
 
 /// Shuffle the discard pile except its top into a new draw pile (rules 3). False if there is nothing to shuffle.
-inline bool renew_pile(State& s, Tape* tape) {
+inline bool renew_pile(State& s, ReshuffleScript* script) {
     if (s.discard_size <= 1) return false;
     const Cards cards = minus(s.discard, only(s.top));
     s.flags &= uint8_t(~kOrderedPile);
-    if (tape && tape->scripted) {
-        if (!lay_script(s, cards, *tape)) return false;
+    if (script && script->scripted) {
+        if (!lay_script(s, cards, *script)) return false;
     } else {
         lay_pile(s, cards);
     }
@@ -22,16 +22,16 @@ inline bool renew_pile(State& s, Tape* tape) {
     s.discard = only(s.top);
     s.discard_size = 1;
     s.reshuffles = uint16_t(s.reshuffles + (s.reshuffles != 0xFFFF));
-    if (tape) tape->noted_size = pile_order(s, tape->noted);
+    if (script) script->noted_size = pile_order(s, script->noted);
 
     note_reshuffle(s, cards);
     return true;
 }
 
 /// Player draws n cards or as many as there are, renewing the pile when it is empty (rules 3). Returns how many.
-inline int draw_cards(State& s, int player, int n, Tape* tape) {
+inline int draw_cards(State& s, int player, int n, ReshuffleScript* script) {
     int got = 0;
-    while (got < n && (s.pile_size > 0 || renew_pile(s, tape))) {
+    while (got < n && (s.pile_size > 0 || renew_pile(s, script))) {
         const int some = n - got < s.pile_size ? n - got : s.pile_size;
         take_from_pile(s, s.hand[player], some);
         s.size[player] = uint8_t(s.size[player] + some);
@@ -42,8 +42,8 @@ inline int draw_cards(State& s, int player, int n, Tape* tape) {
 }
 
 /// Player draws one card. Returns its face, or kNone if there is none.
-inline int draw_card(State& s, int player, Tape* tape) {
-    if (s.pile_size == 0 && !renew_pile(s, tape)) return kNone;
+inline int draw_card(State& s, int player, ReshuffleScript* script) {
+    if (s.pile_size == 0 && !renew_pile(s, script)) return kNone;
     ++s.size[player];
     s.empty_draws = 0;
     return take_from_pile(s, s.hand[player], 1);
@@ -259,14 +259,14 @@ inline void change_powers(State& s, int player, const Action& a, Effect effect) 
     if (effect == Effect::flip_all) flip_powers(s, seated(s));
 }
 
-inline void everyone_else_draws(State& s, int player, int n, Tape* tape) {
-    for (int k = 1; k < s.num_players; ++k) draw_cards(s, seat_after(s, player, k), n, tape);
+inline void everyone_else_draws(State& s, int player, int n, ReshuffleScript* script) {
+    for (int k = 1; k < s.num_players; ++k) draw_cards(s, seat_after(s, player, k), n, script);
 }
 
 constexpr int kMaxOwed = 254;  // far more than there are cards
 
 /// Draw Two on its regular side. Under `stacking` next may answer it, unless it was the last card.
-inline void next_draws(State& s, int player, int n, bool draws, Tape* tape) {
+inline void next_draws(State& s, int player, int n, bool draws, ReshuffleScript* script) {
     if (has(s, kStacking)) {
         s.owed = uint8_t(s.owed + n < kMaxOwed ? s.owed + n : kMaxOwed);
         if (s.size[player] > 0) {
@@ -275,7 +275,7 @@ inline void next_draws(State& s, int player, int n, bool draws, Tape* tape) {
         }
         n = s.owed;
     }
-    if (draws) draw_cards(s, seat_after(s, player, 1), n, tape);
+    if (draws) draw_cards(s, seat_after(s, player, 1), n, script);
     s.turn = uint8_t(seat_after(s, player, 2));
 }
 
@@ -286,7 +286,7 @@ inline void await_challenge(State& s, int challenger, bool flex) {
 }
 
 /// The effect of a play, in the order of rules 6: direction, draws or a Draw Four decision, end of round, UNO, next turn.
-inline void play_card(State& s, const Action& a, Tape* tape) {
+inline void play_card(State& s, const Action& a, ReshuffleScript* script) {
     const int player = s.current_player;
     const Side side = a.side;
     s.actor = uint8_t(player);
@@ -298,7 +298,7 @@ inline void play_card(State& s, const Action& a, Tape* tape) {
     switch (side.effect) {
         case Effect::none:
         case Effect::flip_all: break;
-        case Effect::next_draws: next_draws(s, player, side.draws, draws, tape); break;
+        case Effect::next_draws: next_draws(s, player, side.draws, draws, script); break;
         case Effect::skip: s.turn = uint8_t(seat_after(s, player, 2)); break;
         case Effect::reverse: {
             s.direction = int8_t(-s.direction);
@@ -310,10 +310,10 @@ inline void play_card(State& s, const Action& a, Tape* tape) {
             s.turn = uint8_t(seat_after(s, player, 2));
             if (!draws) break;
             if (!has(s, kStrictDrawFour)) return await_challenge(s, seat_after(s, player, 1), false);
-            draw_cards(s, seat_after(s, player, 1), side.draws, tape);
+            draw_cards(s, seat_after(s, player, 1), side.draws, script);
             break;
         case Effect::others_draw:
-            if (draws) everyone_else_draws(s, player, side.draws, tape);
+            if (draws) everyone_else_draws(s, player, side.draws, script);
             break;
         case Effect::skip_all: s.turn = uint8_t(player); break;
         case Effect::reverse_skip:
@@ -327,7 +327,7 @@ inline void play_card(State& s, const Action& a, Tape* tape) {
             if (!draws) break;
             if (side.effect == Effect::target_bluff && has(s, kFlexDrawFourChallenge))
                 return await_challenge(s, target, true);
-            draw_cards(s, target, side.draws, tape);
+            draw_cards(s, target, side.draws, script);
             break;
         }
     }
@@ -340,31 +340,31 @@ constexpr int kChallengeLost = 6;  // what a failed challenge costs (rules 7)
 constexpr int kCaught = 2;         // what not saying UNO costs (rules 8)
 
 /// `accept` or `challenge` a Draw Four (rules 7; for its flex side, rules 9).
-inline void answer_draw_four(State& s, bool challenged, Tape* tape) {
+inline void answer_draw_four(State& s, bool challenged, ReshuffleScript* script) {
     const int challenger = s.current_player;
     const Face& card = kFace[s.top];
     const bool flex = has(s, kFlexChallenge);
     s.flags &= uint8_t(~kFlexChallenge);
     const int draws = flex ? card.flex.draws : card.regular.draws;
     if (!challenged) {
-        draw_cards(s, challenger, draws, tape);
+        draw_cards(s, challenger, draws, script);
     } else {
         reveal(s, challenger, s.actor);
         if (is_guilty(s.hand[s.actor], s.prior_color)) {
-            draw_cards(s, s.actor, draws, tape);
+            draw_cards(s, s.actor, draws, script);
             if (!flex) s.turn = uint8_t(challenger);
         } else {
-            draw_cards(s, challenger, kChallengeLost, tape);
+            draw_cards(s, challenger, kChallengeLost, script);
         }
     }
     finish_play(s);
 }
 
 /// Draw by choice or for want of a card (rules 3).
-inline void draw(State& s, Tape* tape) {
+inline void draw(State& s, ReshuffleScript* script) {
     bool none = true;
     do {
-        const int face = draw_card(s, s.current_player, tape);
+        const int face = draw_card(s, s.current_player, script);
         if (face == kNone) break;
         none = false;
         const ActionSet plays = legal_plays(s, only(face));
@@ -381,8 +381,8 @@ inline void draw(State& s, Tape* tape) {
 }
 
 /// Draw the sum owed and lose the turn (rules 9, `stacking`).
-inline void draw_owed(State& s, Tape* tape) {
-    if (draw_cards(s, s.current_player, s.owed, tape) == 0) ++s.empty_draws;
+inline void draw_owed(State& s, ReshuffleScript* script) {
+    if (draw_cards(s, s.current_player, s.owed, script) == 0) ++s.empty_draws;
     s.owed = 0;
     end_turn(s);
 }
@@ -394,27 +394,27 @@ inline void ask_to_catch(State& s, int seat) {
     s.current_player = uint8_t(seat);
 }
 
-/// Take one legal action. The result depends on the state and the action alone, or on the tape where one is given.
-inline void apply(State& s, int action, Tape* tape = nullptr) {
+/// Take one legal action. The result depends on the state and the action alone, or on the script where one is given.
+inline void apply(State& s, int action, ReshuffleScript* script = nullptr) {
     const Action& a = kAction[action];
-    if (tape) tape->noted_size = 0;
+    if (script) script->noted_size = 0;
     ++s.ply;
     switch (a.verb) {
-        case Verb::play: play_card(s, a, tape); break;
+        case Verb::play: play_card(s, a, script); break;
         case Verb::draw:
-            if (s.phase != Phase::stack) return draw(s, tape);
-            draw_owed(s, tape);
+            if (s.phase != Phase::stack) return draw(s, script);
+            draw_owed(s, script);
             break;
         case Verb::keep:
             s.drawn = kNone;
             end_turn(s);
             break;
-        case Verb::accept: answer_draw_four(s, false, tape); break;
-        case Verb::challenge: answer_draw_four(s, true, tape); break;
+        case Verb::accept: answer_draw_four(s, false, script); break;
+        case Verb::challenge: answer_draw_four(s, true, script); break;
         case Verb::uno: begin_turn(s); break;
         case Verb::silent: ask_to_catch(s, seat_after(s, s.actor, 1)); break;
         case Verb::catch_:
-            draw_cards(s, s.actor, kCaught, tape);
+            draw_cards(s, s.actor, kCaught, script);
             begin_turn(s);
             break;
         case Verb::ignore: ask_to_catch(s, seat_after(s, s.current_player, 1)); break;
@@ -456,8 +456,7 @@ inline void clear_table(State& s, const Rules& rules, int num_players, int deale
 
 /// Lay the deck as the draw pile, to be drawn in the order that the seed gives.
 inline void shuffle_deck(State& s, uint64_t seed) {
-    s.rng = seed;
-    s.rng = next_random(s.rng);  // seeds that differ by little start far apart
+    seed_shuffle(s, seed);
     lay_pile(s, s.deck);
 }
 
@@ -473,9 +472,7 @@ inline void deal_ordered(State& s, const Rules& rules, int num_players, int deal
                          uint64_t seed) {
     clear_table(s, rules, num_players, dealer);
     s.rng = seed;
-    s.flags = kOrderedPile;
-    s.pile_size = uint8_t(count(rules.deck));
-    for (int i = 0; i < s.pile_size; ++i) s.pile[i] = deck[s.pile_size - 1 - i];
+    lay_ordered_pile(s, deck, count(rules.deck));
     deal_from_pile(s);
 }
 

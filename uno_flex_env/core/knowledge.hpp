@@ -67,7 +67,7 @@ inline void forget_known_wild(State& s, int viewer, int player, int face) {
 /// All viewers forget a card that the player has played. Of a wild, a known copy counts as the one played (rules 7.12).
 inline void forget_known(State& s, int player, int face) {
     for (uint32_t rest = s.known_to[player]; rest; rest &= rest - 1) {
-        const int viewer = lowest_bit(rest);
+        const int viewer = std::countr_zero(rest);
         if (!is_wild(face)) {
             s.known[viewer] = without(s.known[viewer], only(face));
         } else if (nibble(s.known_wilds[viewer][player], face - kColored) > 0) {

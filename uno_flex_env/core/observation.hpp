@@ -178,17 +178,13 @@ inline void put_sizes(Features& f, const State& s, int viewer) {
     const uint64_t turned = sizes >> (8 * viewer) | sizes << back << back;
     const uint64_t seats = s.num_players == kMaxPlayers ? ~uint64_t(0) : (uint64_t(1) << (8 * s.num_players)) - 1;
     const uint64_t mine_first = turned & seats;
-#if defined(__AVX512VBMI__) && defined(__AVX512BW__)
-    // Each size next to each step: one comparison gives all bits of the thermometers.
-    const __m512i all = _mm512_set1_epi64(int64_t(mine_first));
-    const auto reached = [&](int half) {
-        const __m512i size =
-            _mm512_maskz_permutexvar_epi8(~__mmask64(0), _mm512_load_si512(kSizeLanes.seat[half]), all);
-        return uint64_t(_mm512_cmpge_epu8_mask(size, _mm512_load_si512(kSizeLanes.step[half])));
-    };
-    put<layout::kSizes, 64>(f, reached(0));
-    put<layout::kSizes + 64, kMaxPlayers * kSizeFeatures - 64>(f, reached(1));
-#else
+    if constexpr (kWideVectors) {
+        // Each size next to each step: one comparison gives all bits of the thermometers.
+        put<layout::kSizes, 64>(f, bytes_at_least(mine_first, kSizeLanes.seat[0], kSizeLanes.step[0]));
+        put<layout::kSizes + 64, kMaxPlayers * kSizeFeatures - 64>(f, bytes_at_least(mine_first, kSizeLanes.seat[1],
+                                                                                     kSizeLanes.step[1]));
+        return;
+    }
     uint64_t low = 0, high = 0;
     for (int k = 0; k < 4; ++k) {
         low |= uint64_t(kThermometer.size[mine_first >> (8 * k) & 255]) << (kSizeFeatures * k);
@@ -196,43 +192,40 @@ inline void put_sizes(Features& f, const State& s, int viewer) {
     }
     put<layout::kSizes, 4 * kSizeFeatures>(f, low);
     put<layout::kSizes + 4 * kSizeFeatures, 4 * kSizeFeatures>(f, high);
-#endif
+}
+
+/// All rows of known_owners() at once: without a branch, since it can't be foreseen whose cards are known.
+inline uint64_t known_owners_wide(const State& s, int viewer) {
+    constexpr uint64_t slots = (uint64_t(1) << kSlots) - 1;
+    constexpr uint64_t first = 0x0842108421;  // the first bit of each row
+    const Cards& known = s.known[viewer];
+    // Bit 2p + w: hand p holds a known card of the first, or the second, color of word w.
+    const auto holders = [&](uint64_t color) {
+        return words_meeting(s.hand, known.word[0] & color, known.word[1] & color);
+    };
+    const uint64_t rows = deposit_bits(holders(slots), first | first << 2) |
+                          deposit_bits(holders(slots << kSlots), first << 1 | first << 3) |
+                          deposit_bits(nonzero_of_8(s.known_wilds[viewer]), first << 4);
+    const int above = kKnownFeatures * (s.num_players - viewer - 1);
+    return (rows >> (kKnownFeatures * (viewer + 1)) | rows << above) &
+           ((uint64_t(1) << (kKnownFeatures * (s.num_players - 1))) - 1);
 }
 
 /// Of which color, or wild, the viewer knows a card in whose hand: a row of bits for each other seat.
 inline uint64_t known_owners(const State& s, int viewer) {
-#if defined(__AVX512BW__) && defined(UNO_FLEX_BMI2)
-    // All seats at once and then turned, since it can't be foreseen whose cards are known. Bit 2p + w: hand p holds a
-    // known card that is among these slots of word w.
-    const auto holders = [&](uint64_t slots) {
-        const uint64_t low = s.known[viewer].word[0] & slots, high = s.known[viewer].word[1] & slots;
-        const __m512i seen = _mm512_set_epi64(high, low, high, low, high, low, high, low);
-        return uint64_t(_mm512_test_epi64_mask(_mm512_load_si512(&s.hand[0]), seen)) |
-               uint64_t(_mm512_test_epi64_mask(_mm512_load_si512(&s.hand[4]), seen)) << 8;
-    };
-    constexpr uint64_t slots = (uint64_t(1) << kSlots) - 1;
-    const __m128i wilds = _mm_loadu_si128(reinterpret_cast<const __m128i*>(s.known_wilds[viewer]));
-    constexpr uint64_t first = 0x0842108421;  // the first bit of each row
-    const uint64_t rows = _pdep_u64(holders(slots), first | first << 2) |
-                          _pdep_u64(holders(slots << kSlots), first << 1 | first << 3) |
-                          _pdep_u64(_mm_test_epi16_mask(wilds, wilds), first << 4);
-    const int above = kKnownFeatures * (s.num_players - viewer - 1);
-    return (rows >> (kKnownFeatures * (viewer + 1)) | rows << above) &
-           ((uint64_t(1) << (kKnownFeatures * (s.num_players - 1))) - 1);
-#else
+    if constexpr (kWideVectors) return known_owners_wide(s, viewer);
     uint64_t rows = 0;
     uint64_t watched;
     std::memcpy(&watched, s.known_to, 8);
     // The viewer's bit in the byte of each owner.
     for (watched = watched >> viewer & 0x0101010101010101u; watched; watched &= watched - 1) {
-        const int owner = lowest_bit(watched) / 8;
+        const int owner = std::countr_zero(watched) / 8;
         uint64_t row = uint64_t(s.known_wilds[viewer][owner] != 0) << kColors;
         const Cards seen = shared_colored(s.known[viewer], s.hand[owner]);
         for (int c = 0; c < kColors; ++c) row |= uint64_t(faces_of_color(seen, c) != 0) << c;
         rows |= row << (kKnownFeatures * (offset_of(s, viewer, owner) - 1));
     }
     return rows;
-#endif
 }
 
 /// Cards known from a challenge, and in whose hand.

@@ -1,4 +1,5 @@
-// The instruction-set level that a file is compiled for, and the few bit tricks that depend on it.
+// The instruction-set level that a file is compiled for, and the functions that depend on it. Each says what it
+// computes; the portable version at its end is the definition. No other header names an instruction.
 //
 // kernel.cpp is compiled once per level. Functions, and the tables that they build, live in an inline namespace named
 // after the level, so that code built for AVX-512 never stands in for the baseline's when the linker folds equal
@@ -32,8 +33,19 @@ static_assert(std::endian::native == std::endian::little, "bytes of words are wr
 #if defined(UNO_FLEX_X86) && (defined(__BMI2__) || (defined(_MSC_VER) && defined(__AVX2__)))
 #define UNO_FLEX_BMI2 1
 #endif
+#if defined(UNO_FLEX_BMI2) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VBMI__) && \
+    defined(__AVX512VBMI2__)
+#define UNO_FLEX_AVX512 1
+#endif
 
 UNO_FLEX_BEGIN
+
+/// Whether whole tables can be compared at once, so that this beats looking things up one by one.
+#if defined(UNO_FLEX_AVX512)
+constexpr bool kWideVectors = true;
+#else
+constexpr bool kWideVectors = false;
+#endif
 
 inline int popcount(uint64_t x) {
 #if defined(__POPCNT__) && !defined(_MSC_VER)
@@ -49,23 +61,35 @@ inline int popcount(uint64_t x) {
 #endif
 }
 
-inline int lowest_bit(uint64_t x) {
-#if defined(_MSC_VER)
-    unsigned long index;
-    _BitScanForward64(&index, x);
-    return int(index);
-#else
-    return __builtin_ctzll(x);
-#endif
-}
-
 /// Position of the k-th set bit of x, k from 0.
 inline int select_bit(uint64_t x, int k) {
 #if defined(UNO_FLEX_BMI2)
-    return lowest_bit(_pdep_u64(uint64_t(1) << k, x));
+    return std::countr_zero(_pdep_u64(uint64_t(1) << k, x));
 #else
     while (k-- > 0) x &= x - 1;
-    return lowest_bit(x);
+    return std::countr_zero(x);
+#endif
+}
+
+/// The low bits of x at the places that `mask` names, in order.
+inline uint64_t deposit_bits(uint64_t x, uint64_t mask) {
+#if defined(UNO_FLEX_BMI2)
+    return _pdep_u64(x, mask);
+#else
+    uint64_t result = 0;
+    for (; mask; mask &= mask - 1, x >>= 1) result |= (mask & (0 - mask)) & (0 - (x & 1));
+    return result;
+#endif
+}
+
+/// Two fields of `width` bits of x, which begin at bits `low` and `high`, side by side.
+template <int width, int low, int high>
+inline uint64_t join_fields(uint64_t x) {
+    constexpr uint64_t field = (uint64_t(1) << width) - 1;
+#if defined(UNO_FLEX_BMI2)
+    return _pext_u64(x, field << low | field << high);
+#else
+    return (x >> low & field) | (x >> high & field) << width;
 #endif
 }
 
@@ -111,6 +135,67 @@ inline void expand_24_bits(uint32_t x, uint8_t* bytes) {
         const uint64_t eight = expand_8_bits(x >> (8 * i));
         std::memcpy(bytes + 8 * i, &eight, 8);
     }
+#endif
+}
+
+/// Write the entries of `table` whose bits are set, in `low` for the first 64 and in `high` for the others, side by side
+/// and zeros after them up to `size` bytes; returns how many are set. The table has 128 entries and is aligned to 64 bytes.
+template <int size>
+inline int select_bytes(const uint8_t* table, uint64_t low, uint64_t high, uint8_t* bytes) {
+    static_assert(size > 64 && size < 128);
+#if defined(UNO_FLEX_AVX512)
+    _mm512_storeu_si512(bytes + size - 64, _mm512_setzero_si512());
+    _mm512_storeu_si512(bytes, _mm512_maskz_compress_epi8(low, _mm512_load_si512(table)));
+    _mm512_mask_storeu_epi8(bytes + popcount(low), (uint64_t(1) << (size - 64)) - 1,
+                            _mm512_maskz_compress_epi8(high, _mm512_load_si512(table + 64)));
+#else
+    std::memset(bytes, 0, size);
+    for (uint64_t rest = low; rest; rest &= rest - 1) *bytes++ = table[std::countr_zero(rest)];
+    for (uint64_t rest = high; rest; rest &= rest - 1) *bytes++ = table[64 + std::countr_zero(rest)];
+#endif
+    return popcount(low) + popcount(high);
+}
+
+/// Bit i: byte place[i] of x is at least least[i], for 64 places from 0 to 7. Both arrays are aligned to 64 bytes.
+inline uint64_t bytes_at_least(uint64_t x, const uint8_t* place, const uint8_t* least) {
+#if defined(UNO_FLEX_AVX512)
+    const __m512i all = _mm512_set1_epi64(int64_t(x));
+    const __m512i bytes = _mm512_maskz_permutexvar_epi8(~__mmask64(0), _mm512_load_si512(place), all);
+    return uint64_t(_mm512_cmpge_epu8_mask(bytes, _mm512_load_si512(least)));
+#else
+    uint64_t result = 0;
+    for (int i = 0; i < 64; ++i) result |= uint64_t((x >> (8 * place[i]) & 255) >= least[i]) << i;
+    return result;
+#endif
+}
+
+/// Bit i: word i of 16 has a bit in common with `even`, or with `odd` for an odd i. The words are aligned to 64 bytes.
+inline uint64_t words_meeting(const void* words, uint64_t even, uint64_t odd) {
+#if defined(UNO_FLEX_AVX512)
+    const uint8_t* at = static_cast<const uint8_t*>(words);
+    const __m512i wanted = _mm512_set_epi64(int64_t(odd), int64_t(even), int64_t(odd), int64_t(even), int64_t(odd),
+                                            int64_t(even), int64_t(odd), int64_t(even));
+    return uint64_t(_mm512_test_epi64_mask(_mm512_load_si512(at), wanted)) |
+           uint64_t(_mm512_test_epi64_mask(_mm512_load_si512(at + 64), wanted)) << 8;
+#else
+    uint64_t result = 0, word;
+    for (int i = 0; i < 16; ++i) {
+        std::memcpy(&word, static_cast<const uint8_t*>(words) + 8 * i, 8);
+        result |= uint64_t((word & (i % 2 ? odd : even)) != 0) << i;
+    }
+    return result;
+#endif
+}
+
+/// Bit i: number i of eight is not 0.
+inline uint64_t nonzero_of_8(const uint16_t* numbers) {
+#if defined(UNO_FLEX_AVX512)
+    const __m128i all = _mm_loadu_si128(reinterpret_cast<const __m128i*>(numbers));
+    return _mm_test_epi16_mask(all, all);
+#else
+    uint64_t result = 0;
+    for (int i = 0; i < 8; ++i) result |= uint64_t(numbers[i] != 0) << i;
+    return result;
 #endif
 }
 
