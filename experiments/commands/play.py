@@ -1,5 +1,65 @@
-"""The command `play`."""
+"""Play against policies at the terminal."""
 
-from experiments.terminal.session import HELP, Config, main
+from __future__ import annotations
 
-__all__ = ["HELP", "Config", "main"]
+import json
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import TextIOWrapper
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from experiments.terminal.play_config import PlayConfig
+from experiments.terminal.session import Session
+
+HELP = """\
+Play against policies, here in the terminal. `help` at the prompt says what can be typed, `?` asks for a hint.
+
+  python -m experiments play
+  python -m experiments play --opponent champion --players 3
+  python -m experiments play --opponent expert search:100ms --players 3 --seat 1 --match
+  python -m experiments play --record runs/play/game-1.jsonl
+"""
+
+Config = PlayConfig
+
+
+def main(config: PlayConfig) -> int:
+    """Play. The record is saved in any case; the exit status is 1 if it could not be."""
+    torch.set_num_threads(1)  # as in match play, so that a search is as strong
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="backslashreplace")  # explained like any wrong input
+    session = Session(config, Console(highlight=False, markup=False, emoji=False))
+    try:
+        with _signals_end_it():
+            session.run()
+    except EOFError:
+        session.console.print()
+    except KeyboardInterrupt:
+        session.console.print("\n")
+        raise
+    finally:
+        saved = session.save()
+        if not saved:
+            session.console.print("This is the record:", *map(json.dumps, session.records()), sep="\n", soft_wrap=True)
+    return 0 if saved else 1
+
+
+@contextmanager
+def _signals_end_it() -> Iterator[None]:
+    """Make a closed window and `kill` raise SystemExit, so that the record is saved as after Ctrl-C."""
+
+    def leave(number: int, _: Any) -> None:
+        sys.exit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,23 +1,17 @@
-"""Playing against policies at the terminal."""
+"""A game of a person against policies: what the person types, and what the policies answer."""
 
 from __future__ import annotations
 
 import json
 import re
 import shlex
-import signal
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.resources import files
-from io import TextIOWrapper
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from rich.columns import Columns
 from rich.console import Console
 from rich.markdown import Markdown
@@ -27,9 +21,12 @@ from agents.atomic import write_new, write_whole
 from agents.network_policy import NetworkPolicy
 from agents.policy import Decisions, Policy, ask
 from agents.policy_factory import make_policy
+from experiments.terminal.chair import Chair
+from experiments.terminal.events import since_last_decision, steps
+from experiments.terminal.explanations import explain_phase, why_not
+from experiments.terminal.menu import Option, options
+from experiments.terminal.play_config import PlayConfig, current
 from experiments.terminal.screen import (
-    Chair,
-    Option,
     draw_end,
     draw_hand,
     draw_hints,
@@ -37,158 +34,42 @@ from experiments.terminal.screen import (
     draw_middle,
     draw_news,
     draw_seats,
-    explain_phase,
-    options,
-    since_last_decision,
-    steps,
-    why_not,
 )
 from uno_flex_env.actions import NUM_ACTIONS, text_to_action
-from uno_flex_env.errors import NotationError, RecordError
+from uno_flex_env.errors import NotationError
 from uno_flex_env.game import Game, Match
-from uno_flex_env.options import check_whole, checked_seed
+from uno_flex_env.options import checked_seed
 from uno_flex_env.positions import Positions
-from uno_flex_env.render import phrases as words
+from uno_flex_env.render import phrases
 from uno_flex_env.render.ansi import LEGEND
-from uno_flex_env.replay import read_games
-from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import decision_noise
 
-HELP = """\
-Play against policies, here in the terminal. `help` at the prompt says what can be typed, `?` asks for a hint.
-
-  python -m experiments play
-  python -m experiments play --opponent champion --players 3
-  python -m experiments play --opponent expert search:100ms --players 3 --seat 1 --match
-  python -m experiments play --record runs/play/game-1.jsonl
-"""
 FOLDER = Path("runs/play")
-LETTERS = {word: letter for letter, word in words.COLORS.items()}
+LETTERS = {word: letter for letter, word in phrases.COLORS.items()}
 COMMANDS = """\
 3              the third choice of the menu; color and target are asked for
 b6/y  WT/!:b@2 an action in notation, see below
-?  hint        what the policy of the hints would play
-undo           back to your previous decision in this round; luck stays the same
-show           the table once more
+?  hint        what the policy that gives the hints would play
+undo           back to your previous decision in this round; the cards stay the same
+show           the game once more
 rules 7.4      what the rules say there; rules 7 shows the whole section
 save           write the record so far
 quit           write the record and end; so do Ctrl-C and the end of the input"""
 
 
-@dataclass(frozen=True)
-class Config:
-    """Settings of a game at the terminal."""
-
-    opponent: tuple[str, ...] = ("champion",)
-    """Policies: one for all other seats, or one for each, clockwise from yours."""
-    players: int | None = None
-    """At the table, 2 to 8, you included; 2, or those of the record, unless it is said."""
-    seat: int = 0
-    """Yours; seat 0 begins the first round."""
-    seed: int | None = None
-    """Of the deal and of all luck; a new one each time, unless it is said."""
-    rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
-    """Switches of the rules."""
-    match: bool = False
-    """Play rounds until somebody has the target score, 500."""
-    hints: str = "champion"
-    """The policy that is asked for hints."""
-    name: str = "Human"
-    """Yours, in what is told."""
-    record: Path | None = None
-    """Go on with the round in this file. It stays as it is."""
-    to: Path | None = None
-    """A new file for the record; one in runs/play unless it is said."""
-
-    def __post_init__(self) -> None:
-        checked_seed(self.seed)
-        for policy in (*self.opponent, self.hints):
-            make_policy(policy)
-        if self.match and self.record is not None:
-            raise ValueError("a match can't go on from a record, which holds no scores: leave out match or record")
-        if not self.name.isprintable() or not 1 <= words.columns(self.name) <= words.NAME_COLUMNS:
-            raise ValueError(f"name must take 1 to {words.NAME_COLUMNS} columns, got {self.name!r}")
-        if self.to is not None:
-            try:
-                write_new([self.to], b"").unlink()  # tried now: after the game it would be too late to name another one
-            except OSError as error:
-                raise ValueError(
-                    f"to must be a new file that can be written, got {self.to}: {error.strerror}"
-                ) from None
-        players = current(self.table()).num_players
-        check_whole("seat", self.seat, 0, players - 1)
-        if len(self.opponent) not in (1, players - 1):
-            raise ValueError(
-                f"opponent must name 1 policy, or {players - 1} for {players} players, got {self.opponent}"
-            )
-
-    def table(self) -> Game | Match:
-        """What is played: dealt, or as in the record."""
-        if self.record is None:
-            kind = Match if self.match else Game
-            return kind(2 if self.players is None else self.players, self.rules, seed=checked_seed(self.seed))
-        with self.record.open("rb") as lines:
-            try:
-                games = list(read_games(lines))
-            except RecordError as error:
-                raise ValueError(f"{self.record}: {error}") from None
-        if len(games) != 1:
-            raise ValueError(f"{self.record} must hold one round, got {len(games)}")
-        if games[0].is_over:
-            raise ValueError(f"the round in {self.record} is over")
-        if self.players not in (None, games[0].num_players) or self.rules not in (Rules(), games[0].rules):
-            raise ValueError(f"{self.record} has its own players and rules: leave out players and rules")
-        return games[0]
-
-
-def main(config: Config) -> int:
-    """Play; the record is saved however it ends. Status 1 if it could not be."""
-    torch.set_num_threads(1)  # as in match play, so that a search is as strong
-    if isinstance(sys.stdin, TextIOWrapper):
-        sys.stdin.reconfigure(errors="backslashreplace")  # to be explained like any wrong input
-    session = Session(config, Console(highlight=False, markup=False, emoji=False))
-    try:
-        with _signals_end_it():
-            session.run()
-    except EOFError:
-        session.console.print()
-    except KeyboardInterrupt:
-        session.console.print("\n")
-        raise
-    finally:
-        saved = session.save()
-        if not saved:
-            session.console.print("This is the record:", *map(json.dumps, session.records()), sep="\n", soft_wrap=True)
-    return 0 if saved else 1
-
-
-@contextmanager
-def _signals_end_it() -> Iterator[None]:
-    """A closed window or `kill` leaves as Ctrl-C does, by an exception."""
-
-    def leave(number: int, _: Any) -> None:
-        sys.exit(128 + number)
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, leave) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def current(game: Game | Match) -> Game:
-    """The present round."""
-    return game.game if isinstance(game, Match) else game
-
-
 class Session:
-    """A person, policies, and what they play."""
+    """A person and policies at one game.
 
-    def __init__(self, config: Config, console: Console) -> None:
+    Attributes:
+        played: the round or the match that they play.
+        policies: the policy of each other seat, by seat.
+        hints: the policy that gives the hints.
+        chair: the person's place, for drawing.
+    """
+
+    def __init__(self, config: PlayConfig, console: Console) -> None:
         self.config, self.console, self.seat = config, console, config.seat
-        self.table = config.table()
+        self.played = config.start()
         self.seed = checked_seed(config.seed)
         self.path: Path | None = None
         self.written = self.records()
@@ -202,32 +83,39 @@ class Session:
 
     @property
     def game(self) -> Game:
-        """The present round."""
-        return current(self.table)
+        """The round that is played now."""
+        return current(self.played)
 
     def run(self) -> None:
-        """Play to the end. EOFError when the person leaves."""
+        """Play to the end.
+
+        Raises:
+            EOFError: the person has quit, or the input has ended.
+        """
         self.console.print(f"You are {self.config.name}, in seat {self.seat}. `help` says what can be typed.")
-        while not self.table.is_over:
+        while not self.played.is_over:
             game = self.game
             if game.to_move == self.seat:
                 self.decide()
             else:
-                self.table.play(self.answer(self.policies[game.state.current_player]))
+                self.played.play(self.answer(self.policies[game.state.current_player]))
             if game.is_over:
                 self.console.print(draw_news(since_last_decision(game, self.seat), self.chair), "")
                 self.console.print(draw_end(game, self.chair), "")
 
     # ---- Policies ----
 
-    def seen(self, policy: Policy) -> Decisions:
-        """The present decision, as whoever has to take it sees it. Its key follows from seed, round, seat and how many
-        decisions the seat has taken in the round, so what is taken back comes again."""
+    def decisions(self, policy: Policy) -> Decisions:
+        """The present decision as its player sees it, with as much history as `policy` reads.
+
+        Its key follows from the seed, the round, the seat and the number of decisions of the seat in the round. After
+        `undo` a policy therefore decides as it did before.
+        """
         current_player, players = self.game.state.current_player, self.game.num_players
         positions = Positions([self.game.state])
         observation, mask = positions.observe()
         taken = steps(self.game)
-        rounds = len(self.table.rounds) if isinstance(self.table, Match) else 0
+        rounds = len(self.played.rounds) if isinstance(self.played, Match) else 0
         noise = decision_noise(self.seed, rounds, current_player, sum(event.seat == current_player for event in taken))
         history = np.full((1, policy.history, 3), -1, np.int16)
         for row, event in enumerate(taken[::-1][: policy.history], start=1):
@@ -235,13 +123,13 @@ class Session:
         return Decisions(observation, mask, noise, history, positions.hide())
 
     def answer(self, policy: Policy) -> int:
-        """What a policy does now."""
-        return int(ask(policy, self.seen(policy), np.zeros(1, np.intp))[0])
+        """The action that a policy chooses now."""
+        return int(ask(policy, self.decisions(policy), np.zeros(1, np.intp))[0])
 
     def hint(self) -> None:
-        """Tell what the policy of the hints would do: with probabilities, if it has any."""
+        """Show what the policy of the hints would play, with its probabilities if it has them."""
         if isinstance(self.hints, NetworkPolicy):
-            probs = self.hints.probabilities(self.seen(self.hints))[0].tolist()
+            probs = self.hints.probabilities(self.decisions(self.hints))[0].tolist()
         else:
             probs = [0.0] * NUM_ACTIONS
             probs[self.answer(self.hints)] = 1.0
@@ -250,20 +138,20 @@ class Session:
     # ---- The person ----
 
     def decide(self) -> None:
-        """Show the table, and read lines until something has changed."""
+        """Show the game, and read lines until one has changed it."""
         self.show()
         while not self.obey(self.ask("> ")):
             pass
 
     def ask(self, prompt: str) -> str:
-        """A line that the person types."""
+        """Read a line that the person types."""
         return self.console.input(prompt, markup=False, emoji=False).strip()
 
     def show(self) -> None:
-        """What has happened, the table, the hand, and what can be done."""
+        """Show what has happened, the game, the hand and the menu."""
         game, chair, menu = self.game, self.chair, options(self.game.legal_actions)
         print_ = self.console.print
-        print_(Rule(f"Round {len(self.table.rounds) + 1}" if isinstance(self.table, Match) else ""))
+        print_(Rule(f"Round {len(self.played.rounds) + 1}" if isinstance(self.played, Match) else ""))
         if news := since_last_decision(game, self.seat):
             print_(draw_news(news, chair), "")
         print_(draw_middle(game.state, chair), "", draw_seats(game.state, chair), "", sep="\n")
@@ -271,7 +159,7 @@ class Session:
         print_(draw_menu(menu, chair))
 
     def obey(self, line: str) -> bool:
-        """Do what a line says; whether the table has changed."""
+        """Do what a line says; return whether the game has changed."""
         match line.lower().split():
             case []:
                 pass
@@ -294,7 +182,7 @@ class Session:
         return False
 
     def choose(self, line: str) -> bool:
-        """Take the action that a line names, by number or notation; whether it has been taken."""
+        """Play the action that a line names, by number or by notation; return whether it was played."""
         legal = self.game.legal_actions
         menu = options(legal)
         if line.isascii() and line.isdecimal():
@@ -307,27 +195,29 @@ class Session:
             return False
         action = self.complete(meant)
         if action is not None:
-            self.table.play(action)
+            self.played.play(action)
         return action is not None
 
     def complete(self, actions: list[str]) -> str | None:
-        """One of these actions, by asking for color and target where they differ in them; None to go back."""
+        """One of these actions: ask for color and target where the actions differ in them. None to go back."""
         for group in ("color", "offset"):
-            choices: dict[str, list[str]] = {}
+            groups: dict[str, list[str]] = {}
             for action in actions:
-                play = words.PLAY.fullmatch(action)
-                choices.setdefault(play[group] or "" if play else "", []).append(action)
-            answer = self.pick(list(choices)) if len(choices) > 1 else next(iter(choices))
+                play = phrases.PLAY.fullmatch(action)
+                groups.setdefault(play[group] or "" if play else "", []).append(action)
+            answer = self.pick(list(groups)) if len(groups) > 1 else next(iter(groups))
             if answer is None:
                 return None
-            actions = choices[answer]
+            actions = groups[answer]
         return actions[0]
 
     def pick(self, allowed: list[str]) -> str | None:
-        """A color or a target out of those allowed; None to go back."""
+        """Ask for one of these colors or targets; None to go back."""
         names, players = self.chair.names, len(self.chair.names)
         shown = [
-            f"{one} {words.COLORS[one]}" if one in words.COLORS else f"@{one} {names[(self.seat + int(one)) % players]}"
+            f"{one} {phrases.COLORS[one]}"
+            if one in phrases.COLORS
+            else f"@{one} {names[(self.seat + int(one)) % players]}"
             for one in allowed
         ]
         while line := self.ask(f"Which: {', '.join(shown)}? ").lower():
@@ -341,7 +231,7 @@ class Session:
         return None
 
     def refuse(self, line: str, menu: list[Option]) -> None:
-        """Explain why a line can't be obeyed, and what can be."""
+        """Explain why a line can't be obeyed, and what can be chosen."""
         if line.isascii() and line.isdecimal():
             why = f"The numbers go from 1 to {len(menu)}."
         else:
@@ -354,7 +244,7 @@ class Session:
         self.console.print(why, f"You can choose: {choices}", sep="\n")
 
     def undo(self) -> bool:
-        """Go back to the person's previous decision in this round; whether there is one."""
+        """Go back to the person's previous decision in this round; return whether there is one."""
         before = [event.before.ply for event in steps(self.game) if event.seat == self.seat]
         if not before:
             self.console.print("There is nothing of yours to take back in this round.")
@@ -373,12 +263,12 @@ class Session:
     # ---- The record ----
 
     def records(self) -> list[dict[str, Any]]:
-        """Those of the finished rounds and of the present one."""
-        rounds = self.table.rounds if isinstance(self.table, Match) else []
+        """The records of the finished rounds and of the present one."""
+        rounds = self.played.rounds if isinstance(self.played, Match) else []
         return [game.to_record() for game in (rounds if self.game in rounds else [*rounds, self.game])]
 
     def save(self) -> bool:
-        """Write the record, and say where; a file that was there before is never replaced. Whether all is saved."""
+        """Write the record and say where; return whether all is saved. An older file is never replaced."""
         records = self.records()
         if records == self.written:
             self.console.print("There is nothing new to save.")
@@ -394,7 +284,7 @@ class Session:
             return False
         self.written = records
         self.console.print(f"The record is in {self.path}", soft_wrap=True)
-        if not self.config.match and not self.table.is_over:
+        if not self.config.match and not self.played.is_over:
             again = ["--record", str(self.path), "--opponent", *self.config.opponent, "--seat", str(self.seat)]
             again += ["--hints", self.config.hints, "--name", self.config.name]
             self.console.print(f"To go on: python -m experiments play {shlex.join(again)}", soft_wrap=True)
@@ -402,7 +292,7 @@ class Session:
 
 
 def _new_files(wanted: Path | None) -> Iterator[Path]:
-    """Where the record may go, if it is not taken."""
+    """The files that the record may go to; the first one that does not exist is used."""
     if wanted is not None:
         yield wanted
         return
@@ -412,6 +302,6 @@ def _new_files(wanted: Path | None) -> Iterator[Path]:
 
 
 def _short(name: str, seat: int) -> str:
-    """A policy's name and its seat, which tells it from others of that name."""
-    most = words.NAME_COLUMNS - 2
+    """A policy's name, shortened to fit, and its seat, since several policies may have the same name."""
+    most = phrases.NAME_COLUMNS - 2
     return f"{name if len(name) <= most else name[: most - 2] + '..'} {seat}"

@@ -12,7 +12,8 @@ from typing import Any
 
 from rich.console import Console
 
-from experiments.terminal.session import Config, Session
+from experiments.terminal.play_config import PlayConfig
+from experiments.terminal.session import Session
 from uno_flex_env import Game
 from uno_flex_env.replay import read_games
 
@@ -44,7 +45,7 @@ class Typist(Console):
         return str(self.file.getvalue())  # type: ignore[attr-defined]
 
 
-def sit(config: Config, answer: Callable[[Session], str | None], mute: bool = False) -> tuple[Session, str]:
+def sit(config: PlayConfig, answer: Callable[[Session], str | None], mute: bool = False) -> tuple[Session, str]:
     """A game in which a function of the session types each line, and all that was shown."""
     console = Typist(lambda: answer(session))
     if mute:  # drawing takes most of the time
@@ -61,9 +62,9 @@ def some_action(session: Session) -> str:
     return legal[sum(session.game.state.to_bytes()) % len(legal)]
 
 
-def config_of(**settings: Any) -> Config:
+def config_of(**settings: Any) -> PlayConfig:
     defaults: dict[str, Any] = {"opponent": ("flex_any",), "hints": "flex_any", "seed": 5}
-    return Config(**defaults | settings)
+    return PlayConfig(**defaults | settings)
 
 
 def saved(path: Path) -> list[Game]:
@@ -81,6 +82,6 @@ def at(game: Game, answers: str = "", **settings: Any) -> tuple[Session, Typist]
     lines = iter(answers.split(","))
     console = Typist(lambda: next(lines))
     session = Session(config_of(players=game.num_players, **settings), console)
-    session.table = game
+    session.played = game
     session.chair = replace(session.chair, rules=game.rules)
     return session, console

@@ -17,8 +17,8 @@ import pytest
 from agents.checkpoint import save_network
 from agents.policy import Actions, Decisions
 from experiments import __main__ as command
-from experiments.terminal import screen as table
 from experiments.terminal import session as play
+from experiments.terminal.events import steps
 from experiments.terminal.session import Session
 from tests.support.learning import KINDS, make_network
 from tests.support.notation import record
@@ -224,7 +224,7 @@ def test_a_record_goes_on_where_it_ended(pipe):
     assert Path("old").read_bytes() == old
     assert new.is_over
     assert new.rules == Rules(stacking=True)
-    kept = [event.before.ply for event in table.steps(game) if event.seat == 0][-2]
+    kept = [event.before.ply for event in steps(game) if event.seat == 0][-2]
     assert 0 < kept < game.ply
     assert new.actions[:kept] == game.actions[:kept]
     assert new.to_record()["deck"] == game.to_record()["deck"]

@@ -11,7 +11,10 @@ import pytest
 
 from agents.policy import Actions, Decisions
 from agents.policy_factory import make_policy
-from experiments.terminal import screen as table
+from experiments.terminal.chair import Chair
+from experiments.terminal.events import since_last_decision, steps
+from experiments.terminal.menu import options
+from experiments.terminal.screen import draw_news
 from experiments.terminal.session import Session
 from tests.support.notation import table as position
 from tests.support.playing import PHASES, decision
@@ -45,7 +48,7 @@ def test_each_legal_action_is_behind_one_number(num_players):
     for game in [wilds, *(decision(phase, num_players, 1) for phase in PHASES)]:
         legal = game.legal_actions
 
-        menu = table.options(legal)
+        menu = options(legal)
 
         assert sorted(action for option in menu for action in option.actions) == sorted(legal)
         assert len({option.text for option in menu}) == len(menu)
@@ -54,10 +57,10 @@ def test_each_legal_action_is_behind_one_number(num_players):
 
 def told(game: Game, seat: int) -> list[str]:
     """What is said of each event since the seat's last decision, on one line each."""
-    chair = table.Chair(seat, tuple("ABCDEFGH"[: game.num_players]), game.rules)
+    chair = Chair(seat, tuple("ABCDEFGH"[: game.num_players]), game.rules)
     console = Typist(lambda: None)
     console.width = 1000
-    console.print(table.draw_news(table.since_last_decision(game, seat), chair))
+    console.print(draw_news(since_last_decision(game, seat), chair))
     return [" ".join(line.split()) for line in console.text.splitlines()]
 
 
@@ -126,7 +129,7 @@ def look_alike(game: Game, seat: int, rng: random.Random) -> Game | None:
         deck[i], deck[j] = deck[j], deck[i]
         with suppress(ValueError):
             changed = Game.from_record(record)
-            pairs = zip(table.steps(game), table.steps(changed), strict=True)
+            pairs = zip(steps(game), steps(changed), strict=True)
             if all(a.before.hide(seat) == b.before.hide(seat) for a, b in pairs) and (
                 game.state.hide(seat) == changed.state.hide(seat)
             ):
@@ -172,10 +175,10 @@ def test_opponents_are_handed_what_they_see_and_no_more(phase):
         game = decision(phase, 2 + seed, seed)
         current_player = game.state.current_player
         session, _ = at(game, seat=(current_player + 1) % game.num_players)
-        mine = session.seen(search), session.answer(search)
-        game = session.table = game.copy()
+        mine = session.decisions(search), session.answer(search)
+        game = session.played = game.copy()
         game.state = game.state.hide(current_player).determinize(7)
-        other = session.seen(search), session.answer(search)
+        other = session.decisions(search), session.answer(search)
 
         for name in ("observation", "action_mask", "noise", "history"):
             assert np.array_equal(getattr(mine[0], name), getattr(other[0], name))
@@ -214,7 +217,7 @@ def test_policies_see_at_the_terminal_what_they_see_elsewhere():
     env = uno_flex_v0.env(num_players=3, rules=config.rules, history=5)
     env.reset(seed=8)
     expected = []
-    for seat, action in ((event.seat, event.action) for event in table.steps(session.game)):
+    for seat, action in ((event.seat, event.action) for event in steps(session.game)):
         observation = env.last()[0]
         if seat:
             assert observation is not None

@@ -1,0 +1,35 @@
+"""The person's place at the table: what can be seen from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from uno_flex_env._core import State
+from uno_flex_env.render.modes import table_of
+from uno_flex_env.rules import Rules
+
+
+def visible(state: State, seat: int) -> State:
+    """A world that agrees with all that the seat knows. A round that is over is shown as it is, with all hands open."""
+    return state if state.is_over else state.hide(seat).determinize(0)
+
+
+@dataclass(frozen=True)
+class Chair:
+    """The person's seat, and what the drawing functions need to know of the game."""
+
+    seat: int
+    names: tuple[str, ...]
+    """The names of all players, by seat."""
+    rules: Rules
+    match: bool = False
+
+    def look(self, state: State) -> dict[str, Any]:
+        """What the seat sees, as `uno_flex_env.render` draws it."""
+        table = table_of(visible(state, self.seat), self.rules, self.match, None)
+        return table | {"names": list(self.names)}
+
+    def offset(self, seat: int) -> int:
+        """How many seats clockwise from the person a seat is; targets are named by it."""
+        return (seat - self.seat) % len(self.names)

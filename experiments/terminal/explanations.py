@@ -1,0 +1,61 @@
+"""Sentences that tell the person what is asked, and why an action is not legal."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments.terminal.chair import Chair
+from uno_flex_env.game import Game
+from uno_flex_env.observation import NUM_FEATURES, decode
+from uno_flex_env.render import phrases
+
+
+def explain_phase(game: Game, chair: Chair) -> str:
+    """What the person has to decide, in a sentence or two."""
+    state, legal = game.state, game.legal_actions
+    who = chair.names[state.actor] if game.phase in ("challenge", "catch") else ""
+    if game.phase == "play":
+        return "Play a card or draw." if len(legal) > 1 else "No card of yours fits: draw."
+    if game.phase == "drawn":
+        kept = "or keep it" if "keep" in legal else "and under these rules you must"
+        return f"You have drawn {game.drawn}. It fits: you may play it, and no other card, {kept}."
+    if game.phase == "uno":
+        return "You are down to one card: say uno. If you stay silent and somebody catches you, you draw 2."
+    if game.phase == "catch":
+        return f"{who} is down to one card and has not said UNO: catch it, and {who} draws 2; or ignore it."
+    if game.phase == "stack":
+        return f"A Draw Two is on you: add a Draw Two, or draw {game.pending_draw} and lose the turn."
+    row = np.empty(NUM_FEATURES, np.uint8)
+    state.encode(chair.seat, row)
+    prior = phrases.COLORS[decode(row)["prior_color"]]
+    lost = "" if game.actions[-1].startswith("W4/!") else " and lose the turn"  # rules 9.2
+    return (
+        f"{who} has played a Draw Four on {prior}. Accept: you draw 4{lost}. Challenge: you see the hand; if it has "
+        f"a {prior} card or another wild, {who} draws 4; if not, you draw 6{lost}."
+    )
+
+
+def why_not(action: str, game: Game, seat: int) -> str:
+    """Why this action, which exists, is not legal for the person now."""
+    play = phrases.PLAY.fullmatch(action)
+    if play is None:
+        return f"{action} is for another moment."
+    card, table = play["card"], game.snapshot()
+    if card not in table["hands"][seat]:
+        return f"You do not hold {card}."
+    if game.phase == "drawn":
+        return f"Only the drawn card can be played now, {game.drawn}."
+    if game.phase == "stack":
+        return "Only the regular side of a Draw Two can be played now."
+    if game.phase != "play":
+        return "No card can be played now."
+    if play["flex"] and not table["power"][seat]:
+        return f"Your Power is red, so {card} can't be played by its flex side."
+    if play["offset"] and int(play["offset"]) >= game.num_players:
+        return f"There are targets from @1 to @{game.num_players - 1}."
+    if card[0] == "W":
+        return f"{card} can't be played while you hold a card of the active color or another wild (rules 9.1)."
+    side, color = phrases.side(card, bool(play["flex"])), phrases.COLORS[game.color]
+    if play["flex"] and not card[1].isdigit() and game.rules.flex_action_match == "color":
+        return f"{side} fits its own color alone (rules 9.4), and the color is {color}."
+    return f"{side} fits neither the color {color} nor the top {game.top}."
