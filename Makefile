@@ -43,8 +43,8 @@ $(READY): pyproject.toml constraints.txt
 	$(TOOLCHAIN) $(PIP_INSTALL) $(EDITABLE)=$(VENV)/core -e '.[dev]'
 	touch $@
 
-test: $(READY) ## Run the tests
-	$(TOOLCHAIN) $(PY) -m pytest
+test: core ## Run the tests; FAST=1 leaves out the slow ones and most parameters of the others
+	$(TOOLCHAIN) $(PY) -m pytest -n logical --maxprocesses 8 --dist worksteal $(if $(FAST),--fast)
 
 train: $(READY) ## Train an agent for some minutes and print its win rates
 	$(PY) -m experiments train --config configs/train/quick.toml

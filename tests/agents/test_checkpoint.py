@@ -171,6 +171,7 @@ for number in range(10**9):
 """
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_midst_of_saving_leaves_a_whole_file(tmp_path):
     """kill -9 while one file is written over and over; whoever reads meanwhile finds a whole one each time, too.
 

@@ -43,6 +43,7 @@ def test_intervals_cover_at_their_stated_rate(deals, chances, least):
         assert share < 0.965
 
 
+@pytest.mark.slow
 def test_intervals_are_clustered_by_deal():
     """Of 200 matches, whose deals are won in both seatings or in none, by the card that lies on top.
 
@@ -84,6 +85,7 @@ def test_a_match_stops_when_its_interval_is_narrow():
     assert rate.high - rate.low < 0.06
 
 
+@pytest.mark.slow
 def test_stopping_early_errs_no_more_often_than_stated():
     """Of 200 matches, each looked at up to three times, at most some 5 % exclude the truth.
 

@@ -131,6 +131,7 @@ def test_endless_games_are_truncated_and_counted_apart():
 # ---- Sharing the work ----
 
 
+@pytest.mark.slow
 def test_neither_workers_nor_rows_change_the_result():
     """Seen red with luck from a generator of its own in each process, and with the row in the key of a deal."""
     lineup: list[str | Policy] = ["flex_when_stuck", Shifted("shifted", shift=3), "random"]

@@ -29,6 +29,7 @@ def test_each_is_small_described_and_names_no_place(file):
     assert b"/runs" not in file.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("players", "against"), [(2, "flex_when_stuck"), (2, "expert"), (4, "expert"), (8, "expert")])
 def test_the_champion_is_as_strong_as_its_card_says(players, against):
     """The rate of the card lies within the interval of a short match. Seen red with the network of `two_players` in its

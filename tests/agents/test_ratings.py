@@ -88,6 +88,7 @@ def single_games(result: MatchResult) -> list[tuple[str, list[str]]]:
     return games
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("luck", [0.0, 0.8])
 def test_intervals_cover(luck):
     """Of 100 tournaments, also where the games of a deal are mostly won by the same policy.

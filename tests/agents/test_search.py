@@ -303,13 +303,14 @@ def test_threads_and_neighbors_change_nothing(method, rules):
     assert not np.array_equal(views.search(defaults, keys + 1, simulations=150, method=method)[2], wins)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_players", [2, 3, 8])
 def test_a_network_guides_a_search(num_players):
     """Legal, repeatable, row by row, and not always what the network alone would play."""
     positions = Positions.deal(np.arange(12), num_players, EVERY_PHASE)
     observations, masks = positions.observe()
     decisions = Decisions(observations, masks, decision_noise(1, np.arange(12), 0, 0), None, positions.hide())
-    policy = network_search("3000")
+    policy = network_search("600")
 
     actions = policy.act(decisions)
 

@@ -110,6 +110,7 @@ def counted(tables: list[tuple[float, Table]], opponent: str, depth: int) -> flo
     return max(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opponent", OPPONENTS)
 @pytest.mark.parametrize("starter", [0, 1])
 def test_a_tinier_game_is_worth_what_counting_every_history_says(opponent: str, starter: int):

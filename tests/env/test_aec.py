@@ -275,6 +275,7 @@ def check_masks(states: int) -> None:
             states -= 1
 
 
+@pytest.mark.slow
 def test_masks_and_what_is_sampled_under_them():
     """Fault 17, in 100,000 states."""
     check_masks(100_000)

@@ -76,6 +76,7 @@ def episodes_digest(disturb: Callable[[], None] = lambda: None) -> str:
     return shown
 
 
+@pytest.mark.slow
 def test_a_seed_decides_the_episodes_whatever_else_is_random():
     """Fault 6: seeded, and then unseeded, in this process and in another under another hash seed."""
     other = subprocess.run(
@@ -88,6 +89,7 @@ def test_a_seed_decides_the_episodes_whatever_else_is_random():
     assert episodes_digest() == episodes_digest(disturb) == other.stdout.strip()
 
 
+@pytest.mark.slow
 def test_the_seed_check_can_fail(monkeypatch):
     """Fault 6: the seeds of later episodes are taken from numpy's global generator."""
     take = property(lambda env: np.random.default_rng(np.random.randint(1 << 30)))  # noqa: NPY002
@@ -230,6 +232,7 @@ def check_copies(make: Callable[[UnoFlexEnv], UnoFlexEnv]) -> None:
     raise AssertionError(f"never seen: {missing}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [copy.deepcopy, by_pickle])
 def test_copies_play_on_identically(make):
     """Fault 8."""

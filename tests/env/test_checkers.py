@@ -93,6 +93,7 @@ def test_seeds_with_other_options(options):
     seed_test(partial(uno_flex_v0.env, **options))
 
 
+@pytest.mark.slow
 def test_rendering(num_players):
     pytest.importorskip("pygame")
     render_test(partial(uno_flex_v0.env, num_players))

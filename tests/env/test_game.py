@@ -282,6 +282,7 @@ def small_record(seed: int) -> dict[str, Any]:
     return game.to_record()
 
 
+@pytest.mark.slow
 @pytest.mark.sanitize
 @settings(derandomize=True, deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data(), st.integers(0, 30))

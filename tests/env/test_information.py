@@ -472,6 +472,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_every_arrangement_of_the_hidden_cards_is_equally_likely(name):
     """Pearson's test against all arrangements, counted here; none besides these occurs, and the true one is among them.
@@ -490,6 +491,7 @@ def lazily(view: View, seed: int) -> State:
     return min(both, key=lambda state: [state.hand(seat) for seat in range(state.num_players)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_check_of_uniformity_notices_a_bias(name):
     """It can fail."""
@@ -499,6 +501,7 @@ def test_the_check_of_uniformity_notices_a_bias(name):
 KNOWING = [name for name, case in CASES.items() if not case.played and (case.known or len(case.pools) > 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWING)
 def test_the_check_of_uniformity_notices_what_a_player_knows(name):
     """It can fail: without what is known of cards and ages the arrangements are others."""

@@ -42,6 +42,7 @@ def check_table(game: Game, cards: Counter[str]) -> None:
     assert state.check() is None
 
 
+@pytest.mark.slow
 @MANY
 @given(tables(), st.integers(0, 2**32), st.sampled_from(list(STYLES)))
 def test_at_every_decision_of_every_game(dealt, seed, style):
@@ -128,6 +129,7 @@ def global_numpy() -> list[int]:
     return words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
 def test_the_same_seed_gives_the_same_game_whatever_else_is_drawn(seed):
     """Fault 6."""
@@ -139,6 +141,7 @@ def test_the_same_seed_gives_the_same_game_whatever_else_is_drawn(seed):
     assert telling(seed ^ 1) != told
 
 
+@pytest.mark.slow
 def test_a_deal_from_the_global_generator_is_noticed(monkeypatch):
     """The test above can fail."""
 
@@ -160,6 +163,7 @@ print(telling(3, disturb=True))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
 def test_the_same_seed_gives_the_same_game_in_another_process(hash_seed):
     """Fault 6: under another PYTHONHASHSEED; in one of them torch draws numbers in between, too."""

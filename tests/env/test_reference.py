@@ -42,6 +42,7 @@ def test_the_reference_replays_the_full_golden_games():
         assert canonical(replay(record)) == canonical(record["snapshots"])
 
 
+@pytest.mark.slow
 def test_the_reference_replays_the_digest_golden_games():
     """Rules 1 to 11."""
     for record in golden("digest.jsonl"):

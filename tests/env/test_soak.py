@@ -286,6 +286,7 @@ def play_on(rng: random.Random, state: State, actions: int = 50) -> None:
     assert State.from_bytes(state.to_bytes()) == state
 
 
+@pytest.mark.slow
 @pytest.mark.sanitize
 def test_bytes_are_a_valid_state_or_refused():
     """Ten thousand spoiled states: what is accepted plays on without a fault."""

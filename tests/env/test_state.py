@@ -300,6 +300,7 @@ def spoiled_states(draw: st.DrawFn) -> bytes:
 ACCEPTED = {"changed": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.sanitize
 @settings(derandomize=True, deadline=None, max_examples=1000, suppress_health_check=[HealthCheck.too_slow])
 @given(spoiled_states(), st.integers(0, 2**32))

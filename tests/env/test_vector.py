@@ -234,6 +234,7 @@ def test_a_round_without_a_winner_terminates_and_pays_nothing():
 # ---- Buffers ----
 
 
+@pytest.mark.slow
 def test_the_caller_may_own_the_buffers():
     """The next step writes there, and the environment keeps them alive."""
     env, other = VecEnv(4, 3, seed=1), VecEnv(4, 3, seed=1)

@@ -15,6 +15,7 @@ from experiments.commands.best_response import Config, best_response
 from experiments.training.train_config import TrainConfig
 
 
+@pytest.mark.slow
 def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_it(tmp_path: Path):
     """Seen red when the worst learner is taken, and when it is measured on the deals of the selection."""
     learner = TrainConfig(

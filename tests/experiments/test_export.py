@@ -89,6 +89,7 @@ def positions(players: int, events: int, steps: int = 40, games: int = 24) -> It
 # ---- The same probabilities ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=NAMES)
 def test_onnxruntime_gives_the_probabilities_of_the_policy(kind):
     """At 3,840 positions of 2, 3, 4 and 8 players, in every phase of a round; exactly 0 where illegal. The value, too,
@@ -218,6 +219,7 @@ def test_the_file_describes_itself(kind):
             assert facts[words][entry.name].startswith(f"({shape}{',' * (len(entry.shape) == 1)}) {dtype}, ")
 
 
+@pytest.mark.slow
 def test_a_file_holds_nothing_of_the_machine_that_made_it():
     """The same network gives the same bytes, without a path.
 
@@ -241,6 +243,7 @@ def saved(folder: Path, network: ActorCritic | None = None) -> Path:
     return run_folder
 
 
+@pytest.mark.slow
 def test_a_network_is_exported_by_its_name(tmp_path, monkeypatch, capsys):
     """Fault 22. In the current folder under the name of its run, or where it is told to; in place of what was there.
 
@@ -428,6 +431,7 @@ def test_the_example_plays_a_game_without_torch(tmp_path, kind, players):
     assert rewards == pytest.approx(won)
 
 
+@pytest.mark.slow
 def test_the_example_refuses_files_of_others(tmp_path):
     """A network for something else, by its metadata; half of a file, by onnxruntime. Without a file it says its usage.
 
@@ -468,6 +472,7 @@ print(*seen)
 """
 
 
+@pytest.mark.slow
 def test_the_champions_file_runs_no_code_when_it_is_loaded():
     """Fault 22. In a process of its own: nothing is compiled, imported, unpickled or started.
 
@@ -479,6 +484,7 @@ def test_the_champions_file_runs_no_code_when_it_is_loaded():
     assert set(events) & {"compile", "exec", "import", "pickle.find_class", "subprocess.Popen", "os.system"} == set()
 
 
+@pytest.mark.slow
 def test_the_champion_is_exported(tmp_path, capsys):
     """As it comes with the project. Seen red with the file moved away."""
     file = tmp_path / "champion.onnx"

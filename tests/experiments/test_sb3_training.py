@@ -179,6 +179,7 @@ def test_a_diverged_run_says_so(tmp_path, capsys):
 # ---- Learning ----
 
 
+@pytest.mark.slow
 def test_the_learner_learns_from_bots_and_past_selves(learned):
     """Fault 23: within seconds it wins several times as many games as an untrained network does.
 
@@ -199,6 +200,7 @@ def test_the_learner_learns_from_bots_and_past_selves(learned):
     assert run.league.win_rates()["flex_when_stuck"] < 0.45
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_a_run(tmp_path):
     """To the last bit, with opponents that choose by keys. Seen red when the opponents' keys come from a clock."""
     league = LeagueConfig(1.0, ("expert",), 2, 2048)
@@ -229,6 +231,7 @@ def test_the_charts_are_those_of_the_other_learner(tmp_path, monkeypatch):
 # ---- Masks (fault 14) ----
 
 
+@pytest.mark.slow
 def test_masks_hold_in_training_and_evaluation(learned):
     """Fault 14: the games refuse every illegal action, and whole runs and evaluations go through them.
 
@@ -256,6 +259,7 @@ def test_training_without_masks_is_refused(tmp_path):
 # ---- One network under two names ----
 
 
+@pytest.mark.slow
 def test_probabilities_and_values_are_the_same_in_both(learned):
     """Of SB3's policy, of the copy of it that is measured, and of the file.
 

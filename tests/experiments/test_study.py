@@ -38,6 +38,7 @@ def finished(tmp_path_factory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_a_study_leaves_its_results_figures_and_report(finished):
     """All that the report shows is there, as PNG and SVG; the raw results name the settings.
 
@@ -59,6 +60,7 @@ def test_a_study_leaves_its_results_figures_and_report(finished):
     assert not (finished / "parts").exists()
 
 
+@pytest.mark.slow
 def test_every_question_is_answered_at_every_table(finished):
     """With a row or a column for two and for three players. Seen red with only the first of them played."""
     report = (finished / "report.md").read_text()
@@ -74,6 +76,7 @@ def test_every_question_is_answered_at_every_table(finished):
         assert f"| 2 | {variant} |" in robust
 
 
+@pytest.mark.slow
 def test_an_interrupted_study_goes_on_to_the_same_results(finished, tmp_path, monkeypatch):
     """Bit for bit, and without playing again what it has. Seen red when everything is played again."""
     played, run = list[str](), Job.run
@@ -96,6 +99,7 @@ def test_an_interrupted_study_goes_on_to_the_same_results(finished, tmp_path, mo
         assert (tmp_path / "smoke" / name).read_bytes() == (finished / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_finished_study_is_drawn_again_from_its_results(finished, monkeypatch):
     """Nothing is played. Seen red when it is."""
     before = (finished / "report.md").read_bytes(), (finished / "figures" / "power.svg").read_bytes()
@@ -127,6 +131,7 @@ def test_workers_change_nothing(finished, tmp_path):
 # ---- Settings ----
 
 
+@pytest.mark.slow
 def test_results_of_other_settings_are_not_mixed(finished):
     """Seen red without the comparison."""
     with pytest.raises(ValueError, match="holds results of other settings or weights"):

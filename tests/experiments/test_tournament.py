@@ -148,6 +148,7 @@ def test_evaluate_plays_by_the_rules_that_are_asked_for(capsys):
     assert outputs[1] < outputs[0] / 2
 
 
+@pytest.mark.slow
 def test_a_tournament_leaves_a_folder_with_everything(capsys):
     """The settings of the smoke run: tables, ratings, heat map, every game. A second run leaves the first alone.
 

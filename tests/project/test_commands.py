@@ -77,6 +77,7 @@ def test_replay_prints_the_golden_games_snapshot_by_snapshot():
     assert [canonical(json.loads(line)) for line in done.stdout.splitlines()] == list(map(canonical, expected))
 
 
+@pytest.mark.slow
 @pytest.mark.sanitize
 def test_replay_prints_the_golden_games_of_the_digests():
     """Rules 11: the digest stands for every snapshot."""
@@ -351,6 +352,7 @@ def status_of(*arguments: str, run: Callable[[list[str]], int] = main) -> int:
 # ---- bench -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_bench_measures_everything_in_json():
     """No speed is asked for; the figures are there, positive, and medians of as many runs as were asked for."""
     done = command("bench", "--quick", "--runs", "2", "--seconds", "0.002", "--games", "16", "--json", "-")

@@ -114,6 +114,8 @@ def test_an_interruption_saves_the_record(tmp_path, name):
 
     Seen red for SIGTERM and SIGHUP without their handlers."""
     number = getattr(signal, name)
+    # A process inherits ignored signals; a shell's background jobs, perhaps these tests, ignore SIGINT.
+    before = signal.signal(number, signal.SIG_DFL)
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "experiments", "play", "--seed", "2", "--to", str(tmp_path / "it.jsonl"), *BOT],
         stdin=subprocess.PIPE,
@@ -121,6 +123,7 @@ def test_an_interruption_saves_the_record(tmp_path, name):
         text=True,
         cwd=ROOT,
     )
+    signal.signal(number, before)
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write("draw\nsave\ndraw\n")
