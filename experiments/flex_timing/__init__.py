@@ -1,1 +1,1 @@
-"""Studies of the game: simulations, statistics, figures and a report each."""
+"""The study of flex timing: simulations, statistics, tables and figures."""

@@ -1,4 +1,4 @@
-"""The tried candidates, decision by decision: differences between the best of each kind, free of the winner's curse."""
+"""Decisions whose candidates were tried: differences between the best of each kind, without selection bias."""
 
 from __future__ import annotations
 
@@ -8,35 +8,56 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from scipy.special import stdtrit
 from scipy.stats import binom
 
 from agents.flex_policies import FEATURES, FLEX_KINDS
 from agents.match.intervals import CONFIDENCE
 from experiments.flex_timing.estimates import Floats
-from experiments.flex_timing.tried_actions import DRAWING, OTHER
+from experiments.flex_timing.tried_actions import DRAWING, OTHER, Situation
 
 Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 _EVEN = np.uint64(0x5555555555555555)
 
 
+def rows_where(table: pa.Table, **values: str | int | None) -> pa.Table:
+    """The rows in which each named column has the given value; None leaves a column open."""
+    for name, value in values.items():
+        if value is not None:
+            column = pc.cast(table[name], pa.string()) if isinstance(value, str) else table[name]
+            table = table.filter(pc.equal(column, value))
+    return table
+
+
+def columns_of(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
+    """The columns of numbers by name, (rows,) each."""
+    return {name: table[name].to_numpy() for name in table.column_names if name not in ("variant", "stage")}
+
+
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """Candidates, C of them, of N decisions of one deal each."""
+    """N decisions, each from a deal of its own, with C candidates in all."""
 
     columns: dict[str, npt.NDArray[Any]]
-    """(C,) each; those of a decision follow one another."""
+    """(C,) each; the candidates of a decision follow one another."""
     start: Whole
-    """(N,), the first candidate of each decision."""
+    """(N,), the row of each decision's first candidate."""
     worlds: int
+    """Sampled worlds in which each candidate was tried."""
+
+    @classmethod
+    def select(cls, table: pa.Table, situation: Situation, variant: str = "main", players: int | None = None) -> Tried:
+        """The decisions of one situation, from all candidates of a study. ValueError if there is none."""
+        return cls.of(rows_where(table, stage=situation, variant=variant, num_players=players))
 
     @classmethod
     def of(cls, table: pa.Table) -> Tried:
-        """From the rows of one variant and situation. ValueError if there is none."""
+        """The decisions in the rows of one variant and situation. ValueError if there is none."""
         if not len(table):
             raise ValueError("no decision of this kind was found: more deals are needed")
-        columns = {name: table[name].to_numpy() for name in table.column_names if name not in ("variant", "stage")}
+        columns = columns_of(table)
         new = np.diff(columns["deal"], prepend=-1) != 0
         new |= np.diff(columns["num_players"], prepend=0) != 0
         return cls(columns, np.flatnonzero(new), int(columns["worlds"][0]))
@@ -45,22 +66,27 @@ class Tried:
         return len(self.start)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        """What is the same for all candidates of a decision, (N,)."""
+        """(N,), a column that is the same for all candidates of a decision."""
         return self.columns[name][self.start]
 
     @property
     def features(self) -> dict[str, npt.NDArray[Any]]:
-        """By name, (N,) each."""
+        """What the player sees (`FEATURES`), by name, (N,) each."""
         return {name: self[name] for name in FEATURES}
 
     @property
     def flexed(self) -> Flags:
-        """(N,), whether the policy flexed."""
+        """(N,), whether the policy flexed in the game itself."""
         flexed: Flags = self["taken"] < len(FLEX_KINDS)
         return flexed
 
     def rows(self, which: Flags, score: npt.NDArray[Any] | None = None) -> Whole:
-        """The candidate with the highest score among these (C,), the first of equals; -1 where there is none, (N,)."""
+        """(N,), the row of each decision's best candidate; -1 where it has none.
+
+        Args:
+            which: (C,), the candidates to choose from.
+            score: (C,), not negative; the highest is the best, and the first among equals. All are equal by default.
+        """
         scores = np.where(which, np.zeros(len(which)) if score is None else score, -1.0)
         best = np.maximum.reduceat(scores, self.start)
         decision = np.repeat(np.arange(len(self)), np.diff(self.start, append=len(scores)))
@@ -71,32 +97,33 @@ class Tried:
         return rows
 
     def kind(self, *kinds: int) -> Flags:
-        """(C,), the candidates of these kinds."""
+        """(C,), whether a candidate is of one of these kinds."""
         return np.isin(self.columns["kind"], kinds)
 
     @property
     def flex(self) -> Flags:
-        """(C,), the candidates that flex."""
+        """(C,), whether a candidate is a flex."""
         flexes: Flags = self.columns["kind"] < len(FLEX_KINDS)
         return flexes
 
     def won(self, half: int | None = None) -> Floats:
-        """(C,), the share of the worlds that is won; of those with an even (0) or an odd number (1) only."""
+        """(C,), the share of the worlds that is won: of all, or of those with an even (0) or odd (1) number."""
         mask = np.uint64(2**64 - 1) if half is None else _EVEN << np.uint64(half)
         size = self.worlds if half is None else (self.worlds + 1 - half) // 2
         share: Floats = np.bitwise_count(self.columns["won"] & mask) / size
         return share
 
     def difference(self, one: Whole, other: Whole, half: int | None = None) -> Floats:
-        """(N,), how much more one candidate wins than another, given as rows; NaN where there are not both."""
+        """(N,), the win rate of one candidate less that of another, both given as rows; NaN where one is missing."""
         won = self.won(half)
         return np.where((one >= 0) & (other >= 0), won[one] - won[other], np.nan)
 
     def best(self, one: Flags, other: Flags) -> Floats:
-        """(N,), the difference between the best of some candidates and the best of others; NaN without any of them.
+        """(N,), the best of some candidates less the best of others, in win rate; NaN where either has none.
 
-        The best are chosen in one half of the worlds and compared in the other half, both ways round, so that it is no
-        advantage to have had luck. ValueError with less than two worlds.
+        The best are chosen in one half of the worlds and compared in the other half, then with the halves exchanged.
+        So a candidate gains nothing from being lucky where it was chosen (the winner's curse). ValueError with fewer
+        than two worlds.
         """
         if self.worlds < 2:
             raise ValueError(f"choosing in one half of the worlds needs at least two, got {self.worlds}")
@@ -108,15 +135,15 @@ class Tried:
         return mean
 
     def spend_or_hold(self) -> Floats:
-        """(N,), the best flex against the best other play."""
+        """(N,), the best flex less the best other play, in win rate."""
         return self.best(self.flex, self.kind(OTHER))
 
     def flex_or_draw(self) -> Floats:
-        """(N,), the best flex against drawing."""
+        """(N,), the best flex less drawing, in win rate."""
         return self.best(self.flex, self.kind(DRAWING))
 
     def favorites(self) -> tuple[Whole, Whole]:
-        """The policy's favorite flex, and its favorite other play, or drawing where there is none: rows, (N,)."""
+        """(N,) each: the rows of the policy's favorite flex and favorite other play, or drawing where it has none."""
         own = self.columns["favorite"]
         other = self.rows(self.kind(OTHER) & own)
         return self.rows(self.flex & own), np.where(other < 0, self.rows(self.kind(DRAWING)), other)
@@ -131,8 +158,8 @@ class Tried:
         return np.where((one >= 0) & (other >= 0), _clear(plus, minus, size), 0)
 
     def sure_by_chance(self, one: Whole, other: Whole) -> float:
-        """The share of decisions in which `sure` would find a difference if every world that is won after one candidate
-        and lost after the other were as likely to be the other way round."""
+        """The share of decisions in which `sure` would find a difference between equally good candidates: each world
+        that only one of the two wins is then as likely to be won by the other."""
         plus, minus = self._worlds_apart(one, other)
         apart = plus + minus
         wins = np.arange(self.worlds + 1)
@@ -141,7 +168,7 @@ class Tried:
         return float((likely * clear).sum(axis=1)[(one >= 0) & (other >= 0)].mean())
 
     def _worlds_apart(self, one: Whole, other: Whole, half: int | None = None) -> tuple[Whole, Whole]:
-        """(N,) each: worlds that are won after one and lost after the other, and the other way round."""
+        """(N,) each: how many worlds only the one candidate wins, and how many only the other."""
         mask = np.uint64(2**64 - 1) if half is None else _EVEN << np.uint64(half)
         a, b = (self.columns["won"][rows] & mask for rows in (one, other))
         return np.bitwise_count(a & ~b).astype(np.int64), np.bitwise_count(b & ~a).astype(np.int64)

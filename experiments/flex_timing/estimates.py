@@ -1,4 +1,4 @@
-"""Means of what independent deals brought, with intervals, and families of comparisons."""
+"""Means over independent deals with their intervals, and corrections for many comparisons."""
 
 from __future__ import annotations
 
@@ -25,19 +25,25 @@ class Estimate:
     high: float
     deals: int
     p: float = 1.0
-    """Two-sided, of no difference from 0 (or from what `estimate` was told)."""
+    """Two-sided p-value of the null hypothesis: 0, or the `null` that was given."""
     adjusted: float = 1.0
-    """The same after Holm's correction for the family of comparisons."""
+    """The p-value after Holm's correction for the family of comparisons."""
 
     @property
     def sure(self) -> bool:
-        """Whether a difference stands up after the correction."""
+        """Whether the mean differs from the null hypothesis at a level of 5 % after the correction."""
         return self.adjusted < 0.05
 
 
 def estimate(values: npt.ArrayLike, least: float = -1.0, most: float = 1.0, null: float = 0.0) -> Estimate:
-    """From one value of each deal, between `least` and `most`: the interval of match play, which is Student's t with
-    one deal of each extreme added, and the p-value of the same statistic.
+    """The mean of one value for each deal, with the interval of match play: Student's t with one deal of each extreme
+    added. The p-value belongs to the same statistic.
+
+    Args:
+        values: (D,), one for each deal.
+        least: the lowest possible value.
+        most: the highest possible value.
+        null: the mean under the null hypothesis.
 
     Raises:
         ValueError: there is no value.
@@ -53,13 +59,13 @@ def estimate(values: npt.ArrayLike, least: float = -1.0, most: float = 1.0, null
 
 
 def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, null: float = 0.0) -> Estimate:
-    """A share of what was counted in each deal: sum(part) / sum(whole), linearized (Cochran, Sampling Techniques, 6.4).
-    NaN where nothing was counted.
+    """The ratio sum(part) / sum(whole) over deals, linearized (Cochran, Sampling Techniques, 6.4); NaN where fewer than
+    two deals have anything to count.
 
     Args:
-        part: (D,), of each deal.
-        whole: (D,).
-        null: what the p-value is about.
+        part: (D,), what was counted in each deal.
+        whole: (D,), out of how many.
+        null: the ratio under the null hypothesis.
     """
     parts, wholes = np.asarray(part, np.float64), np.asarray(whole, np.float64)
     parts, wholes = parts[wholes > 0], wholes[wholes > 0]
@@ -75,8 +81,8 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, null: float = 0.0) -> Estim
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """Of two estimates from different deals, by the width of their intervals. From the same deals it is wider than need
-    be."""
+    """One estimate less another, from the width of their intervals. Both are taken as independent; for estimates from
+    the same deals the interval is wider than necessary."""
     mean = one.mean - other.mean
     half = float(np.hypot(one.high - one.low, other.high - other.low)) / 2
     p = 2 * float(ndtr(-abs(mean) * ndtri((1 + CONFIDENCE) / 2) / half))
@@ -84,8 +90,8 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
 
 
 def holm(family: Mapping[Key, Estimate]) -> dict[Key, Estimate]:
-    """The same estimates with p-values adjusted so that the chance of any false claim among them is at most 5 % (Holm,
-    Scand. J. Statist. 6, 1979)."""
+    """The same estimates with adjusted p-values: below 0.05, the chance of any false claim in the family is at most 5 %
+    (Holm, Scand. J. Statist. 6, 1979)."""
     order = sorted(family, key=lambda key: family[key].p)
     adjusted, reached = dict[Key, Estimate](), 0.0
     for place, key in enumerate(order):
@@ -95,7 +101,7 @@ def holm(family: Mapping[Key, Estimate]) -> dict[Key, Estimate]:
 
 
 def by_group(groups: npt.NDArray[Any], values: Floats, enough: int = 50, **bounds: float) -> dict[Any, Estimate]:
-    """An estimate for each group that has enough deals, corrected as one family."""
+    """An estimate for each group with enough deals; all of them are one family for `holm`."""
     family = {}
     for group in np.unique(groups):
         inside = values[groups == group]
@@ -105,7 +111,7 @@ def by_group(groups: npt.NDArray[Any], values: Floats, enough: int = 50, **bound
 
 
 def points(value: Estimate, signed: bool = True) -> str:
-    """For people, in percentage points; a star says that it is different from zero after the correction."""
+    """An estimate as text in percentage points; with a sign, a star marks a `sure` difference."""
     if np.isnan(value.mean):
         return "-"
     numbers = [round(100 * number, 1) + 0.0 for number in (value.mean, value.low, value.high)]  # no -0.0
@@ -114,7 +120,7 @@ def points(value: Estimate, signed: bool = True) -> str:
     return f"{numbers[0]:{sign}.1f}{star} [{numbers[1]:{sign}.1f}, {numbers[2]:{sign}.1f}]"
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Of Markdown."""
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""Pictures of the study of flex timing: told apart in grey, too, and by people who are color-blind."""
+"""Figures of the study of flex timing, readable in gray and for color-blind people."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from matplotlib.ticker import FuncFormatter
 from agents.atomic import write_whole
 from agents.flex_policies import FLEX_KINDS
 from experiments.flex_timing.estimates import Estimate, points
-from experiments.flex_timing.findings import LEADER_LABELS, OWN_LABELS, Reset, bin_label
-from experiments.flex_timing.tree_rules import Found, Leaf, condition
+from experiments.flex_timing.findings import LEADER_LABELS, OWN_LABELS, Cells, Reset, bin_label
+from experiments.flex_timing.tree_rules import Leaf, Tree, condition_text
 from experiments.plot_style import COLORS
 
-Curves = Mapping[int, Mapping[int, Estimate]]
 STYLES = (
-    ("#000000", "-", "o"),
-    ("#0072b2", "--", "s"),
-    ("#d55e00", "-.", "^"),
-    ("#009e73", ":", "D"),
-    ("#cc79a7", (0, (5, 1, 1, 1, 1, 1)), "v"),
-    ("#56b4e9", "-", "P"),
-    ("#e69f00", "--", "X"),
+    ("#000000", "o"),
+    ("#0072b2", "s"),
+    ("#d55e00", "^"),
+    ("#009e73", "D"),
+    ("#cc79a7", "v"),
+    ("#56b4e9", "P"),
+    ("#e69f00", "X"),
 )
-"""A color, a line and a marker for each number of players (doi:10.1038/nmeth.1618)."""
+"""A color and a marker for each number of players (doi:10.1038/nmeth.1618)."""
 FEATURE_LABELS = {
     "hand": "cards in hand",
     "flex_cards": "cards with a flex side in hand",
@@ -51,12 +50,12 @@ LADDER_LABELS = {
 
 
 def new(width: float, height: float) -> Figure:
-    """An empty picture; sizes in inches."""
+    """An empty figure; sizes in inches."""
     return Figure(figsize=(width, height), layout="constrained", dpi=130)
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """As PNG and as SVG, the same bytes each time."""
+    """Write a figure as PNG and SVG, with the same bytes each time."""
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         file = BytesIO()
         with mpl.rc_context({"svg.hashsalt": "uno-flex", "svg.fonttype": "none"}):
@@ -73,49 +72,52 @@ def _as_points(axes: Axes, direction: str) -> None:
         axes.spines[side].set_visible(False)
 
 
-def _style(players: int, tables: Sequence[int]) -> tuple[str, Any, str]:
-    return STYLES[list(tables).index(players) % len(STYLES)]
+def _style(players: int, numbers: Sequence[int]) -> tuple[str, str]:
+    return STYLES[list(numbers).index(players) % len(STYLES)]
 
 
-def curves(rows: Mapping[str, Curves], tables: Sequence[int], ylabel: str) -> Figure:
-    """A row for each feature, a column for each number of players: means with their 95 % band."""
-    figure = new(1.0 + 2.1 * len(tables), 2.0 * len(rows))
-    panels = figure.subplots(len(rows), len(tables), sharey=True, squeeze=False)
+def _errors(values: Sequence[Estimate]) -> Any:
+    """The lengths of the error bars, (2, values), not negative."""
+    ends = [[v.mean - v.low for v in values], [v.high - v.mean for v in values]]
+    return np.clip(np.nan_to_num(np.array(ends).reshape(2, -1)), 0, None)
+
+
+def by_features(rows: Mapping[str, Cells], numbers: Sequence[int], ylabel: str) -> Figure:
+    """A row for each feature, a column for each number of players: means with their intervals."""
+    figure = new(1.0 + 2.1 * len(numbers), 2.0 * len(rows))
+    panels = figure.subplots(len(rows), len(numbers), sharey=True, squeeze=False)
     for row, (feature, by_players) in enumerate(rows.items()):
         begins = sorted({begin for line in by_players.values() for begin in line})
-        for column, players in enumerate(tables):
+        for column, players in enumerate(numbers):
             axes = panels[row, column]
             line = by_players.get(players, {})
             at = [begins.index(begin) for begin in sorted(line)]
             values = [line[begin] for begin in sorted(line)]
-            mean, low, high = ([getattr(value, name) for value in values] for name in ("mean", "low", "high"))
-            color, _, marker = _style(players, tables)
-            around = [np.subtract(mean, low), np.subtract(high, mean)] if len(at) == 1 else None
-            axes.errorbar(at, mean, around, color=color, marker=marker, markersize=4, linewidth=1.2)
-            axes.fill_between(at, low, high, color=color, alpha=0.2, linewidth=0)
+            color, marker = _style(players, numbers)
+            mean = [value.mean for value in values]
+            axes.errorbar(at, mean, _errors(values), color=color, marker=marker, linestyle="", markersize=4)
             axes.set_xticks(range(len(begins)), [bin_label(feature, begin) for begin in begins], fontsize=8)
             axes.set_xlim(-0.4, max(len(begins) - 0.6, 0.4))
             _as_points(axes, "y")
-        panels[row, len(tables) // 2].set_xlabel(FEATURE_LABELS[feature])
-    for column, players in enumerate(tables):
+        panels[row, len(numbers) // 2].set_xlabel(FEATURE_LABELS[feature])
+    for column, players in enumerate(numbers):
         panels[0, column].set_title(f"{players} players", fontsize=10)
     figure.supylabel(ylabel, fontsize=10)
     return figure
 
 
 def maps(cells: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> Figure:
-    """A heat map for each number of players: rows are one's own hand, columns the leader's.
+    """A heat map for each number of players: rows are the own hand, columns the smallest other hand.
 
-    Light is for spending, dark for holding, empty where there are too few deals; bold where it is different from zero
-    beyond doubt.
+    Light cells favor the flex, dark ones the other play; empty cells have too few deals; bold ones are `sure`.
     """
     figure = new(1.2 + 2.5 * len(cells), 3.4)
-    most = max((abs(value.mean) for table in cells.values() for value in table.values()), default=0.01)
+    most = max((abs(value.mean) for grid in cells.values() for value in grid.values()), default=0.01)
     image = None
-    for place, (players, table) in enumerate(cells.items()):
+    for place, (players, values) in enumerate(cells.items()):
         axes = figure.add_subplot(1, len(cells), place + 1)
         grid = np.full((len(OWN_LABELS), len(LEADER_LABELS)), np.nan)
-        for (leader, hand), value in table.items():
+        for (leader, hand), value in values.items():
             grid[hand, leader] = value.mean
             color = "black" if value.mean > 0 else "white"
             text = f"{100 * value.mean:+.1f}\n±{50 * (value.high - value.low):.1f}"
@@ -134,17 +136,15 @@ def maps(cells: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> Figure:
     return figure
 
 
-def _dots(axes: Axes, rows: Sequence[str], cells: Mapping[tuple[int, int], Estimate], tables: Sequence[int]) -> None:
+def _dots(axes: Axes, rows: Sequence[str], cells: Mapping[tuple[int, int], Estimate], numbers: Sequence[int]) -> None:
     """Estimates with their intervals: a row for each label, a marker for each number of players."""
-    spread = 0.7 / max(len(tables), 1)
-    for order, players in enumerate(tables):
-        color, _, marker = _style(players, tables)
+    spread = 0.7 / max(len(numbers), 1)
+    for order, players in enumerate(numbers):
+        color, marker = _style(players, numbers)
         found = {row: value for (number, row), value in cells.items() if number == players}
-        at = [row + (order - (len(tables) - 1) / 2) * spread for row in found]
+        at = [row + (order - (len(numbers) - 1) / 2) * spread for row in found]
         mean = np.array([value.mean for value in found.values()])
-        errors = [[v.mean - v.low for v in found.values()], [v.high - v.mean for v in found.values()]]
-        errors = np.clip(np.array(errors).reshape(2, -1), 0, None)
-        label = f"{players} players"
+        label, errors = f"{players} players", _errors(list(found.values()))
         axes.errorbar(mean, at, xerr=errors, color=color, marker=marker, linestyle="", markersize=5, label=label)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -153,32 +153,32 @@ def _dots(axes: Axes, rows: Sequence[str], cells: Mapping[tuple[int, int], Estim
     _as_points(axes, "x")
 
 
-def kinds(cells: Curves, tables: Sequence[int]) -> Figure:
-    """Which flex is worth how much more than another play."""
+def kinds(cells: Cells, numbers: Sequence[int]) -> Figure:
+    """The worth of each kind of flex over another play."""
     figure = new(7.2, 5.4)
     axes = figure.add_subplot()
-    _dots(axes, FLEX_KINDS, {(p, kind): value for p, row in cells.items() for kind, value in row.items() if p}, tables)
+    _dots(axes, FLEX_KINDS, {(p, kind): value for p, row in cells.items() for kind, value in row.items() if p}, numbers)
     axes.set_xlabel("the favorite flex of this kind less the favorite other play, points of win probability")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=len(tables), frameon=False)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=len(numbers), frameon=False)
     return figure
 
 
-def ladders(panels: Mapping[str, Mapping[tuple[int, str], Estimate]], tables: Sequence[int]) -> Figure:
-    """A panel for each ladder: how much more or less than a fair share the one wins that flexes otherwise."""
+def ladders(panels: Mapping[str, Mapping[tuple[int, str], Estimate]], numbers: Sequence[int]) -> Figure:
+    """A panel for each ladder: wins above a fair share of one seat that flexes at other times."""
     figure = new(5.3 * len(panels), 4.4)
     for place, (title, cells) in enumerate(panels.items()):
         axes = figure.add_subplot(1, len(panels), place + 1)
         ones = list(dict.fromkeys(one for _, one in cells))
-        _dots(axes, [LADDER_LABELS[o] for o in ones], {(p, ones.index(o)): v for (p, o), v in cells.items()}, tables)
+        _dots(axes, [LADDER_LABELS[o] for o in ones], {(p, ones.index(o)): v for (p, o), v in cells.items()}, numbers)
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("wins above a fair share, points")
     handles = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=len(tables), frameon=False)
+    figure.legend(*handles, loc="outside upper center", ncols=len(numbers), frameon=False)
     return figure
 
 
 def resets(found: Mapping[int, Reset]) -> Figure:
-    """Panels over the number of players: how red the table is, how often it resets, and who flexes."""
+    """Panels by the number of players: red Powers, resets, and chances to flex that are taken."""
     figure = new(10.4, 3.5)
     panels: list[tuple[str, float, dict[str, Callable[[Reset], Estimate]]]] = [
         ("share of turns with a red Power, %", 100, {"": lambda r: r.red}),
@@ -191,12 +191,11 @@ def resets(found: Mapping[int, Reset]) -> Figure:
     ]
     for place, (ylabel, scale, lines) in enumerate(panels):
         axes = figure.add_subplot(1, len(panels), place + 1)
-        for (label, read), (color, dashes, marker) in zip(lines.items(), STYLES, strict=False):
+        for (label, read), (color, marker) in zip(lines.items(), STYLES, strict=False):
             values = [read(reset) for reset in found.values()]
             mean = scale * np.array([value.mean for value in values])
-            errors = scale * np.array([[v.mean - v.low for v in values], [v.high - v.mean for v in values]])
-            errors = np.clip(np.nan_to_num(errors), 0, None)
-            axes.errorbar(list(found), mean, errors, color=color, linestyle=dashes, marker=marker, label=label)
+            errors = scale * _errors(values)
+            axes.errorbar(list(found), mean, errors, color=color, linestyle="", marker=marker, label=label)
         axes.set_xlabel("players")
         axes.set_xticks(list(found))
         axes.set_ylabel(ylabel)
@@ -208,8 +207,8 @@ def resets(found: Mapping[int, Reset]) -> Figure:
     return figure
 
 
-def tree(found: Found) -> Figure:
-    """The rules as a tree: from the first question on the left to what to do on the right."""
+def tree(found: Tree) -> Figure:
+    """The tree, from the first question on the left to the leaves on the right."""
     figure = new(11.0, 1.0 + 0.75 * len(found.leaves))
     axes = figure.add_subplot()
     axes.set_axis_off()
@@ -221,7 +220,7 @@ def tree(found: Found) -> Figure:
 
 
 def _branch(axes: Axes, leaves: Sequence[Leaf], first: int, level: int, depth: int) -> float:
-    """Draw a part of the tree, its leaves in the rows from `first` on; returns the height of its root."""
+    """Draw a part of the tree with its leaves in the rows from `first` on; returns the height of its root."""
     if len(leaves) == 1:
         leaf = leaves[0]
         what = "SPEND" if leaf.rule.spend else "HOLD"
@@ -230,19 +229,18 @@ def _branch(axes: Axes, leaves: Sequence[Leaf], first: int, level: int, depth: i
         _box(axes, depth, first, text, face, "bold" if leaf.rule.spend else "normal")
         return float(first)
     asked = leaves[0].path[level]
+    question = condition_text((asked[0], False, asked[2]))
     low = [leaf for leaf in leaves if leaf.path[level] == asked]
     high = leaves[len(low) :]
     tops = [_branch(axes, part, start, level + 1, depth) for part, start in ((low, first), (high, first + len(low)))]
     middle = (tops[0] + tops[1]) / 2
-    feature, _, threshold = asked
-    none = threshold < 1  # the lower part is "no such thing at all", which is asked the other way round
-    for part, height, answer in ((low, tops[0], "no" if none else "yes"), (high, tops[1], "yes" if none else "no")):
+    for part, height, answer in ((low, tops[0], "yes"), (high, tops[1], "no")):
         to = depth if len(part) == 1 else level + 1
         axes.plot([level, to], [middle, height], color="#888888", linewidth=1.0, zorder=0)
         at = level + 0.42, middle + (height - middle) * 0.42 / (to - level)
         box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
         axes.text(*at, answer, fontsize=8, ha="center", va="center", bbox=box)
-    _box(axes, level, middle, fill(condition((feature, none, threshold)) + "?", 26), "white", "normal")
+    _box(axes, level, middle, fill(question + "?", 26), "white", "normal")
     return middle
 
 

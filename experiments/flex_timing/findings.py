@@ -1,4 +1,4 @@
-"""From raw results to estimates: one function for each question of the study."""
+"""From raw results to estimates: one or more functions for each question of the study."""
 
 from __future__ import annotations
 
@@ -14,31 +14,32 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from agents.flex_policies import FLEX_KINDS
-from experiments.flex_timing.decisions import Tried
+from experiments.flex_timing.decisions import Tried, columns_of, rows_where
 from experiments.flex_timing.estimates import Estimate, Floats, by_group, difference, estimate, holm, ratio
 from experiments.flex_timing.resets import CAUSES
-from experiments.flex_timing.tried_actions import LARGEST, LEADER, NEXT, OTHER
+from experiments.flex_timing.tried_actions import LARGEST, LEADER, NEXT, OTHER, Situation
 
-Cells = Mapping[Any, Estimate]
+Cells = dict[int, dict[int, Estimate]]
+"""Estimates by the number of players, then by a second number that the function names."""
 BINS: dict[str, tuple[int, ...]] = {
     "hand": (1, 2, 3, 4, 5, 6, 7, 9),
     "flex_cards": (0, 1, 2, 3, 4, 5),
     "others_green": (0, 1, 2, 3, 4, 5, 6),
     "leader": (1, 2, 3, 4, 5, 6),
 }
-"""Of features: where each bin begins; the last is open."""
+"""Where the bins of a feature begin; the last one is open."""
 ENOUGH = 30
-"""Deals that a cell needs to be shown."""
+"""The fewest deals of an estimate that is shown."""
 
 
 def binned(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """The beginning of the bin of each value."""
+    """The begin of each value's bin, of the shape of the values."""
     edges = np.array(BINS[name])
     return edges[np.clip(np.searchsorted(edges, values, side="right") - 1, 0, None)]
 
 
 def bin_label(name: str, begin: int) -> str:
-    """For people."""
+    """The values of a bin as text, such as `7-8` or `9+`."""
     edges = BINS[name]
     if begin == edges[-1]:
         return f"{begin}+"
@@ -48,7 +49,7 @@ def bin_label(name: str, begin: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All raw results."""
+    """All raw results, one table for each Parquet file."""
 
     resets: pa.Table
     twins: pa.Table
@@ -57,114 +58,103 @@ class Results:
 
     @classmethod
     def read(cls, folder: Path) -> Results:
-        """From the Parquet files of a study."""
+        """Read the Parquet files in the folder of a study."""
         return cls(*(pq.read_table(folder / f"{field.name}.parquet") for field in fields(cls)))
 
-    def tried(self, situation: str, variant: str = "main", players: int | None = None) -> Tried:
-        """The candidates of one situation."""
-        return Tried.of(_only(self.choices, stage=situation, variant=variant, num_players=players))
+    def tried(self, situation: Situation, variant: str = "main", players: int | None = None) -> Tried:
+        """The decisions of one situation with their candidates, for one number of players or for all."""
+        return Tried.select(self.choices, situation, variant, players)
 
     def pairs(self, variant: str = "main", players: int | None = None) -> dict[str, npt.NDArray[Any]]:
-        """The twins, as columns."""
-        return _columns(_only(self.twins, variant=variant, num_players=players))
+        """The twins as columns, a row for each decision."""
+        return columns_of(rows_where(self.twins, variant=variant, num_players=players))
 
     def counts(self, players: int, variant: str = "main") -> dict[str, npt.NDArray[Any]]:
-        """What was counted in each deal."""
-        return _columns(_only(self.resets, variant=variant, num_players=players))
+        """What was counted, as columns, a row for each deal."""
+        return columns_of(rows_where(self.resets, variant=variant, num_players=players))
 
     @property
-    def tables(self) -> list[int]:
-        """All numbers of players of the main part."""
-        return sorted(set(_only(self.twins, variant="main")["num_players"].to_pylist()))
+    def players(self) -> list[int]:
+        """The numbers of players of the main variant."""
+        return sorted(set(rows_where(self.twins, variant="main")["num_players"].to_pylist()))
 
-    def players(self, stage: str = "hold", variant: str = "main") -> list[int]:
-        """At which tables a situation was met."""
-        found = pc.unique(_only(self.choices, stage=stage, variant=variant)["num_players"])
+    def players_in(self, stage: Situation = "hold", variant: str = "main") -> list[int]:
+        """The numbers of players at which a situation came up."""
+        found = pc.unique(rows_where(self.choices, stage=stage, variant=variant)["num_players"])
         return sorted(found.to_pylist())
 
 
-def _only(table: pa.Table, **values: str | int | None) -> pa.Table:
-    for name, value in values.items():
-        if value is not None:
-            column = pc.cast(table[name], pa.string()) if isinstance(value, str) else table[name]
-            table = table.filter(pc.equal(column, value))
-    return table
-
-
-def _columns(table: pa.Table) -> dict[str, npt.NDArray[Any]]:
-    return {name: table[name].to_numpy() for name in table.column_names if name not in ("variant", "stage")}
-
-
-# ---- 2. What a green Power is worth ----
+# ---- What is a green Power worth? ----
 
 
 def power_worth(pairs: Mapping[str, npt.NDArray[Any]]) -> Floats:
-    """(N,), of each sampled decision: wins with the Power green less wins with it red."""
+    """(N,), for each decision: the win rate with the Power green less that with it red."""
     worth: Floats = (pairs["green"] - pairs["red"]) / pairs["repeats"]
     return worth
 
 
 def alone_worth(pairs: Mapping[str, npt.NDArray[Any]]) -> Floats:
-    """(N,): wins as the only green player less wins with the others' Powers as they are, one's own green in both."""
+    """(N,), for each decision: the win rate with all other Powers red less that with them as they are. The player's own
+    Power is green in both."""
     worth: Floats = (pairs["last"] - pairs["green"]) / pairs["repeats"]
     return worth
 
 
 def power_by_players(results: Results, variant: str = "main") -> dict[int, Estimate]:
-    """What a green Power is worth at each table."""
+    """What a green Power is worth, by players."""
     pairs = results.pairs(variant)
     return by_group(pairs["num_players"], power_worth(pairs), ENOUGH)
 
 
 def alone_by_players(results: Results) -> dict[int, Estimate]:
-    """What it is worth to be the only green player."""
+    """What it is worth that all other Powers are red, by players."""
     pairs = results.pairs()
     return by_group(pairs["num_players"], alone_worth(pairs), ENOUGH)
 
 
-def power_by_feature(results: Results, feature: str) -> dict[int, dict[int, Estimate]]:
-    """By players, then by the bins of a feature; one family."""
+def power_by_feature(results: Results, feature: str) -> Cells:
+    """What a green Power is worth, by players and bins of a feature; one family."""
     pairs = results.pairs()
     return _by_two(pairs["num_players"], binned(feature, pairs[feature]), power_worth(pairs))
 
 
-def _by_two(one: npt.NDArray[Any], two: npt.NDArray[Any], values: Floats) -> dict[int, dict[int, Estimate]]:
+def _by_two(one: npt.NDArray[Any], two: npt.NDArray[Any], values: Floats) -> Cells:
     cells = by_group(one.astype(np.int64) * 100 + two, values, ENOUGH)
-    table: dict[int, dict[int, Estimate]] = {}
+    table: Cells = {}
     for key, value in cells.items():
         table.setdefault(key // 100, {})[key % 100] = value
     return table
 
 
-# ---- 3. Spend or hold, draw or flex ----
+# ---- Spend or hold? Flex or draw? ----
 
 
 def spend_by_players(results: Results, variant: str = "main") -> dict[int, Estimate]:
-    """The best flex against the best other play."""
+    """The best flex less the best other play, by players."""
     tried = results.tried("hold", variant)
     return by_group(tried["num_players"], tried.spend_or_hold(), ENOUGH)
 
 
-def spend_by_feature(results: Results, feature: str) -> dict[int, dict[int, Estimate]]:
-    """By players, then by the bins of a feature; one family."""
+def spend_by_feature(results: Results, feature: str) -> Cells:
+    """The best flex less the best other play, by players and bins of a feature; one family."""
     tried = results.tried("hold")
     return _by_two(tried["num_players"], binned(feature, tried[feature]), tried.spend_or_hold())
 
 
-def spend_by_last(results: Results) -> dict[int, dict[int, Estimate]]:
-    """By players, then by whether the player is the last green one (1) or not (0)."""
+def spend_by_last(results: Results) -> Cells:
+    """The same by players and by whether the player's Power is the last green one (1) or not (0)."""
     tried = results.tried("hold")
     return _by_two(tried["num_players"], (tried["others_green"] == 0).astype(np.int64), tried.spend_or_hold())
 
 
-def spend_by_deed(results: Results) -> dict[int, dict[int, Estimate]]:
-    """By players, then by whether the policy flexed (1) or not (0)."""
+def spend_by_policy(results: Results) -> Cells:
+    """The same by players and by whether the policy flexed in the game itself (1) or not (0)."""
     tried = results.tried("hold")
     return _by_two(tried["num_players"], tried.flexed.astype(np.int64), tried.spend_or_hold())
 
 
 def spend_map(results: Results, players: int) -> dict[tuple[int, int], Estimate]:
-    """At one table, by the leader's hand and by one's own."""
+    """The same at one number of players, by the bins of the smallest other hand and of the own hand."""
     tried = results.tried("hold", players=players)
     leader = np.searchsorted(LEADER_BINS, tried["leader"], side="right") - 1
     hand = np.searchsorted(OWN_BINS, tried["hand"], side="right") - 1
@@ -176,29 +166,29 @@ LEADER_BINS, LEADER_LABELS = (1, 3, 5), ("1-2", "3-4", "5+")
 OWN_BINS, OWN_LABELS = (2, 4, 6), ("2-3", "4-5", "6+")
 
 
-def draw_by_players(results: Results, situation: str) -> dict[int, Estimate]:
-    """The best flex against drawing."""
+def draw_by_players(results: Results, situation: Situation) -> dict[int, Estimate]:
+    """The best flex less drawing, by players."""
     tried = results.tried(situation)
     return by_group(tried["num_players"], tried.flex_or_draw(), ENOUGH)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Whether the policy does what is better, where that is clear."""
+    """How often the policy chooses the better of two candidates, where one of them is clearly better."""
 
     clear: Estimate
-    """Share of the decisions in which the interval of the difference excludes zero."""
+    """Share of the decisions in which the interval of the difference, over the worlds, excludes zero."""
     by_chance: float
-    """What that share would be if all candidates were equally good."""
+    """What this share would be if the two were equally good in every decision."""
     agrees: Estimate
-    """How often the policy does what is better then."""
+    """How often the policy chooses the better one there."""
     regret: Estimate
-    """How much it loses where it doesn't, in the half of the worlds that had no say in what is better; above zero is
-    lost."""
+    """How much it loses where it chooses the worse one; a decision is clear in one half of the worlds and measured
+    in the other half. Positive values are losses."""
 
 
-def agreement(results: Results, situation: str, players: int | None) -> Agreement:
-    """Of the policy's own favorite flex against its favorite other play, or against drawing; None for all tables."""
+def agreement(results: Results, situation: Situation, players: int | None) -> Agreement:
+    """The policy's favorite flex against its favorite other play or drawing; `players` is None for all together."""
     tried = results.tried(situation, players=players)
     one, other = tried.favorites()
     clear, flexed = tried.sure(one, other), tried.flexed
@@ -222,15 +212,15 @@ def _of(values: npt.NDArray[Any], least: float) -> Estimate:
     return estimate(values, least) if values.size >= 10 else Estimate(np.nan, np.nan, np.nan, values.size)
 
 
-# ---- 4. Which flex, and at whom ----
+# ---- Which flex, and at whom? ----
 
 
-def by_kind(results: Results) -> dict[int, dict[int, Estimate]]:
-    """By players (0 for three and more together, whose deals are not the same), then by the kind of flex: the favorite
-    of that kind against the favorite other play."""
+def by_kind(results: Results) -> Cells:
+    """The favorite flex of a kind less the favorite other play, by players and kind of flex; one family. Zero players
+    stand for three and more together."""
     tried = results.tried("hold")
     other, players = tried.rows(tried.kind(OTHER) & tried.columns["favorite"]), tried["num_players"]
-    at = {number: players == number for number in results.tables} | {0: players > 2}
+    at = {number: players == number for number in results.players} | {0: players > 2}
     cells: dict[tuple[int, int], Estimate] = {}
     for kind in range(len(FLEX_KINDS)):
         worth = tried.difference(tried.rows(tried.kind(kind)), other)
@@ -238,14 +228,14 @@ def by_kind(results: Results) -> dict[int, dict[int, Estimate]]:
             values = worth[here & ~np.isnan(worth)]
             if values.size >= ENOUGH:
                 cells[number, kind] = estimate(values)
-    table: dict[int, dict[int, Estimate]] = {}
+    table: Cells = {}
     for (number, kind), value in holm(cells).items():
         table.setdefault(number, {})[kind] = value
     return table
 
 
 def by_kind_and_leader(results: Results) -> dict[tuple[int, int], Estimate]:
-    """By the kind of flex and the leader's hand (`LEADER_BINS`), at tables of three and more."""
+    """The same by the kind of flex and the smallest other hand (`LEADER_BINS`), three and more players together."""
     tried = results.tried("hold")
     other = tried.rows(tried.kind(OTHER) & tried.columns["favorite"])
     leader = np.searchsorted(LEADER_BINS, tried["leader"], side="right") - 1
@@ -260,9 +250,10 @@ def by_kind_and_leader(results: Results) -> dict[tuple[int, int], Estimate]:
 
 
 def by_target(results: Results) -> dict[tuple[int, str], Estimate]:
-    """By players: the leader against the next player, and against the largest hand, as targets where they differ."""
+    """By players and by other target: a flex aimed at the smallest other hand less one aimed at the next player or the
+    largest hand, where the targets differ."""
     cells = {}
-    for players in results.players("target"):
+    for players in results.players_in("target"):
         tried = results.tried("target", players=players)
         leader = tried.rows(tried.kind(LEADER))
         for name, kind in (("next", NEXT), ("largest hand", LARGEST)):
@@ -274,38 +265,38 @@ def by_target(results: Results) -> dict[tuple[int, str], Estimate]:
     return holm(cells)
 
 
-# ---- 5. The reset ----
+# ---- What happens to the Powers in a round? ----
 
 
 @dataclass(frozen=True)
 class Reset:
-    """Powers over whole rounds at one table."""
+    """Powers over whole rounds at one number of players."""
 
     red: Estimate
-    """Share of the turns that begin with one's own Power red."""
+    """Share of the turns that start with the player's own Power red."""
     length: Estimate
-    """Turns of the table in a red spell that ends before the round does, in rounds of the table."""
+    """Length of the red spells that end before the round does, in turns of all players over the number of players."""
     ends: dict[str, Estimate]
-    """What ends a red spell, by `CAUSES`."""
+    """Shares of the red spells by what ends them (`CAUSES`)."""
     resets: Estimate
-    """All-red resets in a round, the mean number of them."""
+    """Mean number of resets (rule 5.4) in a round."""
     by_flex: Estimate
-    """Share of the resets that a flex brought; the others came by a flip icon."""
+    """Share of the resets that a flex causes; a flip icon causes the others."""
     wins: Estimate
-    """How often the player who brought the last reset of a round won it."""
+    """How often the player who caused the last reset of a round wins it."""
     flexes_last: Estimate
-    """Share of the chances to flex instead of another play that are taken by the last green player,"""
+    """Share of the turns with a flex and another play in which the last green player flexes."""
     flexes_not_last: Estimate
-    """and by others."""
+    """The same for other players with a green Power."""
     icon: dict[str, tuple[Estimate, Estimate]]
-    """With the own Power "red" and "green": share of the choices between classic numbers with and without the flip
-    icon in which the icon is taken, and what it would be by chance."""
+    """By the color of the player's Power: how often a classic number with the flip icon is chosen over one without, and
+    what that would be by chance."""
     all_flip: dict[str, Estimate]
-    """With the own Power "red", "green" beside other green ones, "last": how often Wild All Flip is played."""
+    """How often Wild All Flip is played where it can be: own Power "red", "green" beside others, "last" green one."""
 
 
 def reset(results: Results, players: int) -> Reset:
-    """All of item 5 that is counted."""
+    """What is counted about Powers and resets at one number of players."""
     c = results.counts(players)
     spells = {cause: c[f"red_spells_{cause.replace(' ', '_')}"] for cause in CAUSES}
     ended, all_spells = sum(spells[cause] for cause in CAUSES[:-1]), sum(spells.values())
@@ -325,42 +316,42 @@ def reset(results: Results, players: int) -> Reset:
     )
 
 
-# ---- 6. Ladders ----
+# ---- What if a policy flexed at other times in the whole game? ----
 
 
 def ladder(results: Results, name: str, variant: str = "main") -> dict[tuple[int, str], Estimate]:
-    """By players and by how the one flexes: its win rate less a fair share; one family."""
-    table = _only(results.matches, ladder=name, variant=variant)
+    """By players and by how the one seat flexes: its win rate less the fair share; one family."""
+    table = rows_where(results.matches, ladder=name, variant=variant)
     cells = {}
     for one in dict.fromkeys(table["one"].to_pylist()):
-        for players, share in _shares(_only(table, one=one)).items():
+        for players, share in _shares(rows_where(table, one=one)).items():
             cells[players, one] = estimate(share - 1 / players, -1 / players, 1 - 1 / players)
     return holm(cells)
 
 
 def _shares(match: pa.Table) -> dict[int, Floats]:
-    """By players: the share of the games of each deal that are won."""
+    """By players: (D,), the share of each deal's games that are won."""
     players, wins, games = (match[name].to_numpy() for name in ("num_players", "wins", "games"))
     return {int(number): (wins / games)[players == number] for number in np.unique(players)}
 
 
 def rules_against_any(results: Results) -> dict[int, Estimate]:
-    """By players: how much more `flex_by_rules` wins against `flex_when_stuck` than `flex_any` does, on the same
+    """By players: the win rate of `flex_by_rules` less that of `flex_any`, both against `flex_when_stuck` on the same
     deals."""
-    shares = {one: _shares(_only(results.matches, variant="main", one=one)) for one in ("flex_by_rules", "flex_any")}
-    rules, others = shares.values()
+    duels = (rows_where(results.matches, variant="main", one=one) for one in ("flex_by_rules", "flex_any"))
+    rules, others = map(_shares, duels)
     return holm({players: estimate(share - others[players]) for players, share in rules.items() if players in others})
 
 
-# ---- 8. Other players and rules ----
+# ---- Do the findings depend on the player and on the rules? ----
 
 
 def robust(results: Results) -> dict[tuple[int, str, str], Estimate]:
-    """By players, variant and what is looked at: "power", "spend", or how one flexes in the policy's ladder."""
+    """By players, variant and question: "power", "spend", or how one seat flexes in the ladder `policy`."""
     names = list(dict.fromkeys(results.twins["variant"].to_pylist()))
-    tables = sorted({players for name in names[1:] for players in results.players(variant=name)})
+    all_players = sorted({players for name in names[1:] for players in results.players_in(variant=name)})
     found: dict[tuple[int, str, str], Estimate] = {}
-    for players in tables:
+    for players in all_players:
         for name in names:
             line = {
                 "power": power_by_players(results, name).get(players),
@@ -372,7 +363,7 @@ def robust(results: Results) -> dict[tuple[int, str, str], Estimate]:
 
 
 def changes(cells: Mapping[tuple[int, str, str], Estimate]) -> dict[tuple[int, str, str], Estimate]:
-    """How much each of `robust` differs from the main line; one family."""
+    """How much each estimate of `robust` differs from that of the main variant; one family."""
     family = {}
     for (players, variant, what), value in cells.items():
         if variant != "main" and what != "as_learned" and (players, "main", what) in cells:

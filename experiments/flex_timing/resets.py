@@ -1,4 +1,4 @@
-"""Powers over whole deals: how long they stay red, who turns them green again, and whether a policy seeks it."""
+"""Powers over whole deals: how long they stay red, and what turns them green again."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from uno_flex_env.rules import Rules
 _DRAW = text_to_action("draw")
 ICONS = flags(lambda a: a.face is not None and FACES[a.face].flip_icon)
 PLAIN = sides("1 2 3 4 5 6 7 8", flex=False) & ~FLEX_CARDS & ~ICONS
-"""Classic numbers without the flip icon: what an icon is compared with."""
+"""Classic numbers without the flip icon, which icons are compared with."""
 ALL_FLIP = sides("WF", flex=False)
 
 CAUSES = ("reset", "own icon", "all flip", "end")
-"""What ends a red spell: the reset of rules 5.4, a flip icon of one's own, Wild All Flip, or the end of the round."""
+"""What ends a red spell: the reset (rule 5.4), the player's own flip icon, Wild All Flip, or the end of the round."""
 COUNTS = (
     "turns",
     "red_turns",
@@ -36,29 +36,35 @@ COUNTS = (
     "won_by_last_resetter",
     "rounds_with_reset",
 )
-"""Columns, counted in each deal."""
+"""The columns; each is counted in every deal."""
 
 
 def resets(policy: Policy, seed: int, deals: range, num_players: int, rules: Rules) -> dict[str, Any]:
-    """Let a policy play deals in all seats; returns the deal and `COUNTS` of each, by name.
+    """Let a policy play deals in all seats; returns the deals and `COUNTS` as columns, (deals,) each.
 
-    A turn is a decision at its beginning. red_turns: the player's Power is red. red_length: turns of the whole table
-    in the red spells that end before the round does. chances: a flex and another play are legal, and the player is the
-    last green one or not. icon_taken of icon_or_plain: a classic number is played where one with and one without the
-    flip icon could be, icon_expected: how often that would be an icon by chance, with the player's Power red or green.
-    all_flip: Wild All Flip is played where that and another play are legal, with one's own Power red, green beside
-    other green ones, or the last green one.
+    A turn counts when its first decision comes up. A red spell lasts from the turn in which a Power turns red until
+    it is green again.
+
+    - red_turns: turns that start with the player's Power red.
+    - red_length: turns of all players during the red spells that end before the round does.
+    - chances and flexes: turns in which a flex and another play are legal, and those in which the player flexes; by
+      whether the player's Power is the last green one.
+    - icon_or_plain, icon_taken and icon_expected: turns in which a classic number is played and both one with and one
+      without the flip icon are legal; those in which it has the icon; and how many those would be by chance. By the
+      color of the player's Power.
+    - all_flip_chances and all_flip_played: turns in which Wild All Flip and another play are legal, and those in which
+      Wild All Flip is played; with the player's Power red, green beside other green ones, or the last green one.
     """
-    tables, keys = dealt(seed, deals, num_players, rules)
+    positions, keys = dealt(seed, deals, num_players, rules)
     watch = _Watch(len(deals), num_players)
-    for step in played(tables, policy, keys):
+    for step in played(positions, policy, keys):
         watch.note(step)
-    watch.finish(tables.winners)
+    watch.finish(positions.winners)
     return {"deal": np.array(deals), **watch.counts}
 
 
 class _Watch:
-    """Counts by deal, step after step."""
+    """Counts by deal, updated with every step."""
 
     def __init__(self, deals: int, num_players: int) -> None:
         kinds = {name: np.float64 if "expected" in name else np.int64 for name in COUNTS}
@@ -70,19 +76,17 @@ class _Watch:
     def note(self, step: Step) -> None:
         after = step.before[:]
         after.apply(step.actions)
-        green, current_player = (
-            step.before.fields["green"].astype(np.int64),
-            step.before.current_player.astype(np.int64),
-        )
+        green = step.before.fields["green"].astype(np.int64)
+        current_player = step.before.current_player.astype(np.int64)
         own = 1 << current_player
-        turn = step.seen.action_mask[:, _DRAW] != 0
+        turn = step.decisions.action_mask[:, _DRAW] != 0
         self._add("turns", step.rows[turn])
         self._add("red_turns", step.rows[turn & ((green & own) == 0)])
         self._preferences(step, green, own)
         self._changes(step, green, after.fields["green"].astype(np.int64), current_player)
 
     def finish(self, winners: npt.NDArray[np.int8]) -> None:
-        """The round is over for all."""
+        """Count what the end of the rounds decides."""
         self.counts["red_spells_end"] += (self.since >= 0).sum(axis=1)
         self.counts["rounds_with_reset"] += self.resetter >= 0
         self.counts["won_by_last_resetter"] += (self.resetter >= 0) & (self.resetter == winners)
@@ -91,7 +95,7 @@ class _Watch:
         np.add.at(self.counts[name], rows, values)
 
     def _changes(self, step: Step, green: Any, after: Any, current_player: Any) -> None:
-        """Who has turned red or green, and why."""
+        """Count the Powers that have turned red or green, by cause."""
         rows, own = step.rows, 1 << current_player
         last = green == own
         flex, icon = FLEX[step.actions], ICONS[step.actions]
@@ -109,8 +113,8 @@ class _Watch:
         self.since[rows] = np.where(was & ~now, turns, np.where(risen, -1, since))
 
     def _preferences(self, step: Step, green: Any, own: Any) -> None:
-        """What is done where there is a choice."""
-        legal, rows, actions = step.seen.action_mask != 0, step.rows, step.actions
+        """Count what the policy plays where it can choose."""
+        legal, rows, actions = step.decisions.action_mask != 0, step.rows, step.actions
         red, last = (green & own) == 0, green == own
         turn = legal[:, _DRAW]
         chance = turn & (legal & FLEX).any(axis=1) & (legal & OTHER_PLAYS).any(axis=1)

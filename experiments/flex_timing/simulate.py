@@ -1,4 +1,4 @@
-"""Letting one policy play all seats of many rounds, and stopping at decisions of interest."""
+"""One policy plays all seats of many rounds; one decision of each round can be kept."""
 
 from __future__ import annotations
 
@@ -17,77 +17,80 @@ from uno_flex_env.seeding import Noise, decision_noise, uniforms
 Flags = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.int64]
 _KEEP = 2
-"""The stream of a decision's key that says whether it is sampled."""
+"""The stream of a decision's key that decides whether the decision is sampled."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One decision in each of M rounds that go on."""
+    """One decision in each of the M rounds that are not over."""
 
     rows: npt.NDArray[np.intp]
-    """(M,), which rounds."""
+    """(M,), the rounds."""
     before: Positions
-    """M copies."""
-    seen: Decisions
+    """The M positions before the decision, as copies."""
+    decisions: Decisions
     actions: Actions
-    """(M,), what the policy does."""
+    """(M,), the actions of the policy."""
 
 
 def dealt(seed: int, deals: npt.ArrayLike, num_players: int, rules: Rules) -> tuple[Positions, Noise]:
-    """Rounds as match play deals them, and a key for all the luck in each."""
-    tables = Positions.deal(decision_noise(seed, deals, MAX_PLAYERS, 0), num_players, rules)
-    return tables, decision_noise(seed, deals, MAX_PLAYERS, 1)
+    """Rounds as match play deals them, and a key for the random choices in each, (N,)."""
+    positions = Positions.deal(decision_noise(seed, deals, MAX_PLAYERS, 0), num_players, rules)
+    return positions, decision_noise(seed, deals, MAX_PLAYERS, 1)
 
 
-def played(tables: Positions, policy: Policy, keys: Noise) -> Iterator[Step]:
-    """Play on to the end. Each step comes before its actions are taken.
+def played(positions: Positions, policy: Policy, keys: Noise) -> Iterator[Step]:
+    """Play the rounds to the end; each step is handed out before its actions take effect.
 
     Args:
-        tables: N rounds; they are changed.
-        policy: sits in all seats.
-        keys: (N,); the luck of a seat's k-th decision follows from the round's key, the seat and k, so rounds with the
-            same key are comparable. A round is cut off after `MAX_DECISIONS` decisions.
+        positions: N rounds; they are changed.
+        policy: plays all seats.
+        keys: (N,), one for each round. The key of a seat's k-th decision depends on the round's key, the seat and k
+            only, so rounds with the same key are comparable.
+
+    A round stops after `MAX_DECISIONS` decisions.
     """
-    counts = np.zeros((len(tables), tables.num_players), np.int64)
+    counts = np.zeros((len(positions), positions.num_players), np.int64)
     for _ in range(MAX_DECISIONS):
-        current_players = tables.current_player
+        current_players = positions.current_player
         rows = np.flatnonzero(current_players >= 0)
         if not rows.size:
             return
         current_players = current_players[rows]
-        before = tables[rows]
+        before = positions[rows]
         noise = decision_noise(0, keys[rows], current_players, counts[rows, current_players])
         views = before.hide() if looks_ahead(policy) else None
-        seen = Decisions(*before.observe(), noise, None, views)
-        step = Step(rows, before, seen, ask(policy, seen, rows))
+        decisions = Decisions(*before.observe(), noise, None, views)
+        step = Step(rows, before, decisions, ask(policy, decisions, rows))
         yield step
         counts[rows, current_players] += 1
-        actions = np.full(len(tables), -1)
+        actions = np.full(len(positions), -1)
         actions[rows] = step.actions
-        tables.apply(actions)
+        positions.apply(actions)
 
 
-def winners(tables: Positions, policy: Policy, keys: Noise) -> npt.NDArray[np.int8]:
-    """Who wins when the policy plays on in all seats, (N,), -1 for nobody; the tables are changed."""
-    for _ in played(tables, policy, keys):
+def winners(positions: Positions, policy: Policy, keys: Noise) -> npt.NDArray[np.int8]:
+    """(N,), the seats that win when the policy plays on in all seats, -1 for none; the positions are changed."""
+    for _ in played(positions, policy, keys):
         pass
-    return tables.winners
+    return positions.winners
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One decision of each of N deals, drawn uniformly from those of interest in the deal."""
+    """One decision from each of N deals, drawn uniformly from the deal's decisions of interest."""
 
     deals: Whole
-    """(N,), in rising order; deals without such a decision are missing."""
+    """(N,), in increasing order; deals without a decision of interest are missing."""
     positions: Positions
+    """The N positions at the decisions."""
     taken: Actions
-    """(N,), what the policy did."""
+    """(N,), the actions of the policy in the games themselves."""
     keys: Noise
-    """(N,), for luck from here on."""
+    """(N,), for random choices from here on."""
 
-    def seen(self) -> Decisions:
-        """The decisions once more."""
+    def decisions(self) -> Decisions:
+        """What the policy saw at the decisions."""
         views = self.positions.hide()
         return Decisions(*self.positions.observe(), self.keys, None, views)
 
@@ -95,21 +98,19 @@ class Sample:
 def sample(
     policy: Policy, seed: int, deals: range, num_players: int, rules: Rules, of_interest: Callable[[Decisions], Flags]
 ) -> Sample | None:
-    """Let a policy play deals, and keep a decision of each; None if no deal had any."""
-    tables, keys = dealt(seed, deals, num_players, rules)
+    """Let a policy play deals, and keep one decision of interest from each; None if no deal had any."""
+    positions, keys = dealt(seed, deals, num_players, rules)
     found, states, taken = np.zeros(len(deals), np.int64), {}, np.zeros(len(deals), np.int64)
-    for step in played(tables, policy, keys):
-        fits = np.flatnonzero(of_interest(step.seen))
+    for step in played(positions, policy, keys):
+        fits = np.flatnonzero(of_interest(step.decisions))
         rows = step.rows[fits]
         found[rows] += 1
-        kept = uniforms(step.seen.noise[fits], _KEEP) * found[rows] < 1  # each of k with probability 1/k in the end
+        kept = uniforms(step.decisions.noise[fits], _KEEP) * found[rows] < 1  # each of k has chance 1/k
         for row, place in zip(rows[kept], fits[kept], strict=True):
             states[int(row)] = step.before.state(int(place))
         taken[rows[kept]] = step.actions[fits[kept]]
     if not states:
         return None
     which = np.array(sorted(states))
-    positions = Positions([states[row] for row in which])
-    return Sample(
-        np.array(deals)[which], positions, taken[which], decision_noise(seed, which + deals.start, MAX_PLAYERS, 2)
-    )
+    new_keys = decision_noise(seed, which + deals.start, MAX_PLAYERS, 2)
+    return Sample(np.array(deals)[which], Positions([states[row] for row in which]), taken[which], new_keys)

@@ -1,4 +1,4 @@
-"""Rules that a person can use: a shallow tree fitted to what spending the Power was worth in many decisions."""
+"""Short rules for when to flex: a shallow decision tree fitted to what the best flex is worth."""
 
 from __future__ import annotations
 
@@ -10,43 +10,35 @@ from sklearn.tree import DecisionTreeRegressor
 
 from agents.flex_policies import FEATURES, Condition, Rule
 from experiments.flex_timing.decisions import Tried
-from experiments.flex_timing.estimates import Estimate, Floats, estimate, holm, points
+from experiments.flex_timing.estimates import Estimate, Floats, estimate, holm
 
 DEPTH = 3
 FOLDS = 5
-LEAST_SHARE = 0.04
-"""Of all decisions, in each leaf."""
+MIN_LEAF_SHARE = 0.04
+"""The smallest leaf, as a share of all decisions."""
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """Where a rule holds."""
+    """A leaf of the tree, as a rule."""
 
     path: tuple[Condition, ...]
-    """The questions of the tree, with the answers that lead here."""
+    """The answers to the questions of the tree that lead here."""
     rule: Rule
-    """The same without those that later ones make needless."""
+    """The same conditions without those that later ones imply, and what to do."""
     worth: Estimate
-    """Of the best flex over the best other play, on the decisions that the tree was fitted to."""
+    """The best flex less the best other play, in the decisions that the tree was fitted to."""
     share: float
-    """Of all decisions."""
-
-    def sentence(self) -> str:
-        """For people."""
-        where = " and ".join(map(condition, self.rule.conditions)) or "always"
-        what = "spend the Power" if self.rule.spend else "hold it"
-        return (
-            f"If {where}: {what} (flexing is worth {points(self.worth)} points; {100 * self.share:.0f} % of the cases)."
-        )
+    """The share of all decisions that reach this leaf."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """A tree, and what following it would be worth, in win probability for each decision, over always holding."""
+class Tree:
+    """A tree, and what following it is worth over always holding, in win rate for each decision."""
 
     leaves: tuple[Leaf, ...]
     by_tree: Estimate
-    """Cross-validated: each decision by a tree that was fitted to other deals."""
+    """Spending where the tree says so. Cross-validated: the tree of a decision is fitted to other deals."""
     always: Estimate
     """Always spending."""
     by_policy: Estimate
@@ -54,26 +46,26 @@ class Found:
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """One for each leaf."""
+        """The rule of each leaf."""
         return tuple(leaf.rule for leaf in self.leaves)
 
 
-def find(tried: Tried) -> Found:
-    """Fit a tree to spending or holding; deals stay together in the folds."""
+def fit_tree(tried: Tried) -> Tree:
+    """Fit a tree to spending or holding; all decisions of a deal are in one fold."""
     worth = tried.spend_or_hold()
     table = np.stack([tried[name] for name in FEATURES], axis=1).astype(np.float64)
-    least = max(2, int(LEAST_SHARE * len(worth)))
+    least = max(2, int(MIN_LEAF_SHARE * len(worth)))
     tree = DecisionTreeRegressor(max_depth=DEPTH, min_samples_leaf=least, random_state=0)
     folds = GroupKFold(n_splits=min(FOLDS, len(np.unique(tried["deal"]))))
     foreseen = cross_val_predict(tree, table, worth, groups=tried["deal"], cv=folds)
     tree.fit(table, worth)
     spent = {"tree": foreseen > 0, "always": np.ones(len(worth), np.bool_), "policy": tried.flexed}
     compared = holm({name: estimate(np.where(where, worth, 0.0)) for name, where in spent.items()})
-    return Found(tuple(_leaves(tree, table, worth)), compared["tree"], compared["always"], compared["policy"])
+    return Tree(tuple(_leaves(tree, table, worth)), compared["tree"], compared["always"], compared["policy"])
 
 
 def _leaves(tree: DecisionTreeRegressor, table: Floats, worth: Floats) -> list[Leaf]:
-    """From the left to the right; branches that come to the same are one leaf."""
+    """The leaves from left to right; a branch whose leaves all say the same is one leaf."""
     nodes, names, reached = tree.tree_, list(FEATURES), tree.decision_path(table).toarray() != 0
 
     def below(node: int, path: tuple[Condition, ...]) -> list[Leaf]:
@@ -95,33 +87,15 @@ def _leaves(tree: DecisionTreeRegressor, table: Floats, worth: Floats) -> list[L
 
 
 def _shortened(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """Of conditions on one feature in one direction the last is the narrowest."""
+    """The conditions without the wider ones: on one feature in one direction, the last one is the narrowest."""
     narrowest = {(feature, above): threshold for feature, above, threshold in path}
     return tuple((feature, above, threshold) for (feature, above), threshold in narrowest.items())
 
 
-SENTENCES = {
-    "players": ("there are {}", "player"),
-    "hand": ("you hold {}", "card"),
-    "flex_cards": ("you hold {} with a flex side", "card"),
-    "others_green": ("others have {}", "green Power"),
-    "leader": ("the smallest other hand has {}", "card"),
-    "next": ("the next player has {}", "card"),
-    "other_cards": ("you can play {} on the regular side, wilds apart", "card"),
-    "flexes": ("you can play {} of flex", "kind"),
-}
-"""What is said about features that are counted, and of what."""
-
-
-def condition(given: Condition) -> str:
-    """For people: all features are whole numbers."""
-    name, above, threshold = given
-    if name not in SENTENCES:
-        kind = FEATURES[name].removeprefix("you can flex: ")
-        return f'you can flex "{kind}"' if above else f'you can\'t flex "{kind}"'
-    sentence, noun = SENTENCES[name]
-    number = int(np.floor(threshold)) + above
-    nouns = noun if number == 1 else f"{noun}s"
-    few = {1: "one", 2: "two", 3: "three"}.get(number, str(number))
-    how_many = f"at least {few}" if above else f"at most {few}" if number else "no"
-    return sentence.format(f"{how_many} {nouns}")
+def condition_text(condition: Condition) -> str:
+    """A condition as a comparison; all features are whole numbers."""
+    name, above, threshold = condition
+    if FEATURES[name].startswith("you can flex: "):
+        return f"{FEATURES[name].replace(': ', ' ')}: {'yes' if above else 'no'}"
+    number = int(np.floor(threshold))
+    return f"{FEATURES[name]} ≥ {number + 1}" if above else f"{FEATURES[name]} ≤ {number}"

@@ -1,4 +1,4 @@
-"""What a green Power is worth: a position against its twin in which only Powers differ."""
+"""What a green Power is worth: the same position is played on with different Powers."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from uno_flex_env.seeding import decision_noise
 _DRAW = text_to_action("draw")
 _POWER = LAYOUT["power"].slice
 TWINS = ("green", "red", "last")
-"""A green Power of the current player; a red one; a green one while all others are red."""
+"""The current player's Power is green; it is red; it is green and all others are red."""
 
 
-def has_twin(seen: Decisions) -> npt.NDArray[np.bool_]:
-    """(B,), decisions at the beginning of a turn in which another Power is green: both colors of one's own can be."""
-    others = seen.observation[:, _POWER][:, 1:].sum(axis=1) > 0
-    both: npt.NDArray[np.bool_] = others & (seen.action_mask[:, _DRAW] != 0)
+def has_twin(decisions: Decisions) -> npt.NDArray[np.bool_]:
+    """(B,), whether a decision starts a turn and another Power is green, so that the own one may be green or red."""
+    others = decisions.observation[:, _POWER][:, 1:].sum(axis=1) > 0
+    both: npt.NDArray[np.bool_] = others & (decisions.action_mask[:, _DRAW] != 0)
     return both
 
 
 def twins(policy: Policy, seed: int, deals: range, num_players: int, rules: Rules, repeats: int) -> dict[str, Any]:
-    """Play the twins of one decision a deal on to the end, with the same cards and keys, `repeats` times each.
+    """Play the twins of one decision in each deal on to the end, `repeats` times each, with the same cards and keys.
 
     Returns:
-        Columns by name, a row for each decision: the deal, `FEATURES`, `power` (whether the own one is green in
-        fact), and how many of the repeats the current player wins in each twin.
+        Columns by name, a row for each decision: the deal, `FEATURES`, `power` (whether the current player's Power is
+        green in the game itself), and the wins of the current player in each twin, out of `repeats`.
     """
     found = sample(policy, seed, deals, num_players, rules, has_twin)
     if found is None:
@@ -43,20 +43,20 @@ def twins(policy: Policy, seed: int, deals: range, num_players: int, rules: Rule
     own = (1 << current_players.astype(np.int64)).astype(np.uint8)
     powers = {"green": green | own, "red": green & ~own, "last": own}
     keys = decision_noise(seed, np.repeat(found.keys, repeats), 0, np.tile(np.arange(repeats), len(current_players)))
-    columns: dict[str, Any] = {"deal": found.deals, **_seen_green(found.positions, green | own)}
+    columns: dict[str, Any] = {"deal": found.deals, **_green_features(found.positions, green | own)}
     columns["power"] = (green & own) != 0
     for twin in TWINS:
-        tables = found.positions.repeat(repeats)
-        tables.set_power(np.repeat(powers[twin], repeats))
-        won = winners(tables, policy, keys) == np.repeat(current_players, repeats)
+        positions = found.positions.repeat(repeats)
+        positions.set_power(np.repeat(powers[twin], repeats))
+        won = winners(positions, policy, keys) == np.repeat(current_players, repeats)
         columns[twin] = won.reshape(len(current_players), repeats).sum(axis=1)
     columns["repeats"] = np.full(len(current_players), repeats)
     return columns
 
 
-def _seen_green(positions: Positions, green: npt.NDArray[np.uint8]) -> dict[str, Any]:
-    """The features in the green twin: which flexes are legal depends on the Power."""
-    tables = positions[:]
-    tables.set_power(green)
-    observations, masks = tables.observe()
-    return features(Decisions(observations, masks, np.zeros(len(tables), np.uint64)))
+def _green_features(positions: Positions, green: npt.NDArray[np.uint8]) -> dict[str, Any]:
+    """The features in the green twin; which flexes are legal depends on the Power."""
+    twins = positions[:]
+    twins.set_power(green)
+    observations, masks = twins.observe()
+    return features(Decisions(observations, masks, np.zeros(len(twins), np.uint64)))

@@ -20,8 +20,8 @@ from experiments.flex_timing.estimates import estimate
 from experiments.flex_timing.findings import Results, power_worth
 from experiments.flex_timing.resets import resets
 from experiments.flex_timing.simulate import dealt, played, sample
-from experiments.flex_timing.tree_rules import find
-from experiments.flex_timing.tried_actions import KINDS, LARGEST, LEADER, choices, of_interest, won_in
+from experiments.flex_timing.tree_rules import fit_tree
+from experiments.flex_timing.tried_actions import KINDS, LARGEST, LEADER, of_interest, try_candidates, worlds_won
 from experiments.flex_timing.twins import twins
 from tests.support.paths import ROOT
 from tests.support.planted import DRAW, KEEP, ONE_RED_CARD
@@ -54,8 +54,8 @@ class ByPower:
 
 def decisions(num_players: int = 3, deals: int = 40) -> Decisions:
     """All decisions of some games of `flex_any`."""
-    tables, keys = dealt(5, np.arange(deals), num_players, OFFICIAL)
-    steps = [step.seen for step in played(tables, BOT, keys)]
+    positions, keys = dealt(5, np.arange(deals), num_players, OFFICIAL)
+    steps = [step.decisions for step in played(positions, BOT, keys)]
     columns = ("observation", "action_mask", "noise")
     observation, mask, noise = (np.concatenate([getattr(seen, name) for seen in steps]) for name in columns)
     return Decisions(observation, mask, noise)
@@ -96,7 +96,7 @@ def test_a_power_that_nobody_uses_is_worth_nothing():
 
 def test_spending_is_found_bad_where_it_lames_the_player():
     """Whoever has a red Power only draws. Seen red with flexes and other plays exchanged."""
-    rows = choices(ByPower(1.0, 0.0), 1, range(60), 4, OFFICIAL, 8, "hold")
+    rows = try_candidates(ByPower(1.0, 0.0), 1, range(60), 4, OFFICIAL, 8, "hold")
     tried = Tried.of(pa.table(rows | {"num_players": np.full(len(rows["deal"]), 4)}))
 
     assert estimate(tried.spend_or_hold()).high < 0
@@ -111,9 +111,9 @@ def test_hidden_cards_are_not_looked_at():
     other_truth = found.positions.hide().determinize(np.arange(len(found.deals), dtype=np.uint64))
     assert (other_truth.fields["hand"] != found.positions.fields["hand"]).any()
     rows = np.arange(len(found.deals))
-    actions = (found.seen().action_mask != 0).argmax(axis=1)
+    actions = (found.decisions().action_mask != 0).argmax(axis=1)
 
-    won = [won_in(BOT, replace(found, positions=p), rows, actions, 8) for p in (found.positions, other_truth)]
+    won = [worlds_won(BOT, replace(found, positions=p), rows, actions, 8) for p in (found.positions, other_truth)]
 
     assert (won[0] == won[1]).all()
 
@@ -123,11 +123,11 @@ def test_candidates_are_legal_and_of_their_kind(situation):
     """Every decision has a flex; other plays and drawing are named so; targets are who they are said to be.
 
     Seen red with the leader exchanged for the largest hand, and with a kind's flag left out."""
-    tried = choices(BOT, 3, range(60), 4, OFFICIAL, 2, situation)
+    tried = try_candidates(BOT, 3, range(60), 4, OFFICIAL, 2, situation)
     found = sample(BOT, 3, range(60), 4, OFFICIAL, of_interest(situation))
     assert found is not None
     row = np.searchsorted(found.deals, tried["deal"])
-    masks, fields = found.seen().action_mask, found.positions.fields
+    masks, fields = found.decisions().action_mask, found.positions.fields
 
     assert set(np.unique(row)) == set(range(len(found.deals)))
     assert (masks[row, tried["action"]] == 1).all()
@@ -143,9 +143,9 @@ def test_candidates_are_legal_and_of_their_kind(situation):
 
 def test_each_decision_of_a_deal_is_as_likely_to_be_sampled():
     """By where in its deal it was taken: halfway on average, and spread evenly. Seen red when the last one is kept."""
-    tables, keys = dealt(4, np.arange(400), 2, OFFICIAL)
+    positions, keys = dealt(4, np.arange(400), 2, OFFICIAL)
     length = np.zeros(400)
-    for step in played(tables, BOT, keys):
+    for step in played(positions, BOT, keys):
         length[step.rows] += 1
 
     found = sample(BOT, 4, range(400), 2, OFFICIAL, lambda seen: np.ones(len(seen), np.bool_))
@@ -163,8 +163,8 @@ def test_a_sampled_position_is_one_that_the_policy_met_and_its_deed_is_noted():
 
     taken = dict(zip(found.deals, found.taken, strict=True))
 
-    tables, keys = dealt(4, np.arange(30), 3, OFFICIAL)
-    for step in played(tables, BOT, keys):
+    positions, keys = dealt(4, np.arange(30), 3, OFFICIAL)
+    for step in played(positions, BOT, keys):
         for row, action, ply in zip(step.rows, step.actions, step.before.fields["ply"], strict=True):
             if row in taken and ply == found.positions.fields["ply"][np.searchsorted(found.deals, row)]:
                 assert action == taken.pop(row)
@@ -181,8 +181,8 @@ def test_resets_and_red_spells_are_counted_as_by_hand():
 
     by_hand = {name: np.zeros(25, int) for name in ("turns", "red_turns", "resets", "spells", "length")}
     since: dict[tuple[int, int], int] = {}
-    tables, keys = dealt(6, np.arange(25), 3, OFFICIAL)
-    for step in played(tables, BOT, keys):
+    positions, keys = dealt(6, np.arange(25), 3, OFFICIAL)
+    for step in played(positions, BOT, keys):
         for place, row in enumerate(step.rows):
             note(by_hand, since, int(row), step.before.state(place), int(step.actions[place]))
 
@@ -280,7 +280,7 @@ def test_a_search_can_be_told_when_to_flex():
     search = Flexing(make_policy("search:16"), "first_chance")
 
     assert looks_ahead(search)
-    assert FLEX[search.act(found.seen())].all()
+    assert FLEX[search.act(found.decisions())].all()
 
 
 def test_flexing_in_another_way_is_refused():
@@ -300,7 +300,7 @@ def test_without_rules_the_bot_is_the_one_that_flexes_when_stuck():
 
 def test_the_bot_plays_the_rules_that_the_study_has_found():
     """By its tree over the committed results, in every decision. Seen red without one of the two rules."""
-    found = find(Results.read(ROOT / "docs" / "flex_timing").tried("hold"))
+    found = fit_tree(Results.read(ROOT / "docs" / "flex_timing").tried("hold"))
     seen = [decisions(players) for players in (2, 3, 4, 6, 8)]
 
     by_tree = [FlexByRules(found.rules).act(some) for some in seen]
@@ -325,7 +325,7 @@ def test_features_are_what_the_position_shows():
     """Against the state's own fields. Seen red with the next player counted against the direction of play."""
     found = sample(BOT, 8, range(60), 5, OFFICIAL, spend_or_hold)
     assert found is not None
-    values = features(found.seen())
+    values = features(found.decisions())
 
     for place in range(len(found.deals)):
         state = found.positions.state(place)
