@@ -1,9 +1,9 @@
 # %% [markdown]
 # # When to spend the Power: ask the data
 #
-# The study of flex timing played many thousand positions on to their ends. Its answers are in
-# [report.md](../docs/flex_timing/report.md); what it counted is in four Parquet files beside it. This notebook reads
-# them, so that you can ask questions of your own. It plays nothing and runs in seconds.
+# The study of flex timing played many thousand positions on to their ends.
+# [Its page](../docs/flex_timing/README.md) has the answers and their limits; the results are in four Parquet files
+# beside it. This notebook reads them, so that you can ask your own questions. It plays nothing and runs in seconds.
 #
 # [01_rules_tour](01_rules_tour.ipynb) explains the game, [02_training](02_training.ipynb) what a policy is.
 
@@ -30,12 +30,12 @@ FOLDER = Path("../docs/flex_timing")
 # %% [markdown]
 # ## The four files
 #
-# | file | a row is | of it |
+# | file | a row is | what it holds |
 # |---|---|---|
 # | `resets` | a deal, played once | turns, red spells, resets, chances to flex |
 # | `twins` | a decision | wins with the Power green, and with it red, all else equal |
-# | `choices` | a candidate move of a decision | in which of the same sampled worlds it wins |
-# | `matches` | a deal, in every seating | wins of one player that flexes otherwise |
+# | `choices` | a candidate of a decision | the sampled worlds in which it wins |
+# | `matches` | a deal, in every seating | wins of one player that flexes at other times |
 
 # %%
 results = Results.read(FOLDER)
@@ -43,8 +43,8 @@ for name in ("resets", "twins", "choices", "matches"):
     print(f"{name:8} {getattr(results, name).num_rows:>9,} rows")
 
 # %% [markdown]
-# The settings are stored with them: who plays, at which tables, how much of each. The variant `main` is the policy by
-# the official rules; the others are other players or other rules.
+# The settings are stored with them: who plays, with how many players, and how much of each. The variant `main` is the
+# policy under the official rules; the others have another policy or other rules.
 
 # %%
 settings = json.loads((FOLDER / "config.json").read_text())["config"]
@@ -53,8 +53,8 @@ print("variants:", *dict.fromkeys(results.twins["variant"].to_pylist()))
 
 
 # %% [markdown]
-# Differences below are in points of win probability, with a 95 % interval in brackets; the deal is the unit. A star
-# marks one that stands up after Holm's correction for all comparisons of its family.
+# Differences below are in percentage points of win rate, with a 95 % interval in brackets; the deal is the unit. A star
+# marks a difference from zero that holds after Holm's correction for all comparisons of its family.
 
 
 # %%
@@ -80,7 +80,8 @@ def tell(cells: dict[int, Estimate]) -> None:
 # %% [markdown]
 # ## What is a green Power worth?
 #
-# The same position twice, with a green and with a red Power of the current player, and the same cards and luck after.
+# The same position twice, once with the current player's Power green and once with it red. The cards and the random
+# numbers that follow are the same.
 
 # %%
 worth = findings.power_by_players(results)
@@ -90,8 +91,8 @@ draw(worth, "points", "Wins with a green Power less wins with a red one")
 # %% [markdown]
 # ## Spend or hold?
 #
-# A flex and another play are both legal. This is the best flex less the best other play, chosen in one half of the
-# sampled worlds and compared in the other half, so that luck in choosing is no advantage. Above zero: spend.
+# A flex and another play are both legal. This is the best flex less the best other play. Both are chosen in one half of
+# the sampled worlds and compared in the other half, so a lucky choice is no advantage. Above zero: spend.
 
 # %%
 spend = findings.spend_by_players(results)
@@ -99,18 +100,18 @@ tell(spend)
 draw(spend, "points", "The best flex less the best other play")
 
 # %% [markdown]
-# An average over all decisions hides that they differ. Split by what the policy did itself:
+# The average hides that decisions differ. Split by what the policy did in the game itself:
 
 # %%
-for players, cells in findings.spend_by_deed(results).items():
+for players, cells in findings.spend_by_policy(results).items():
     for flexed, value in cells.items():
         print(f"{players} players, the policy {'flexed' if flexed else 'held  '}: {points(value)}")
 
 # %% [markdown]
 # ## Which flex?
 #
-# The policy's favorite flex of each kind less its favorite other play, all tables together that have three or more
-# players. Kinds that were met in too few deals are missing.
+# The policy's favorite flex of each kind less its favorite other play, three to eight players together. Kinds with too
+# few deals are missing.
 
 # %%
 kinds = findings.by_kind(results).get(0, {})
@@ -121,10 +122,10 @@ draw(kinds, "points", "A flex of this kind less another play", [FLEX_KINDS[kind]
 # %% [markdown]
 # ## The reset
 #
-# When the last green Power turns red, all turn green. Shares of what was counted in whole rounds.
+# When the last green Power turns red, all turn green. These are counts over whole rounds.
 
 # %%
-for players in results.tables:
+for players in results.players:
     reset = findings.reset(results, players)
     made = reset.resets
     print(f"{players} players: resets in a round {made.mean:.2f} [{made.low:.2f}, {made.high:.2f}],")
@@ -136,8 +137,8 @@ for players in results.tables:
 # %% [markdown]
 # ## A question of your own
 #
-# *Does it matter for the worth of a Power whether somebody else is about to win?* Three steps. First filter: the
-# columns of the twins, of the main variant. `leader` is the smallest other hand.
+# *Is a Power worth more when another player is about to win?* Three steps. First select: the columns of the twins in
+# the main variant. `leader` is the smallest other hand.
 
 # %%
 pairs = results.pairs("main")
@@ -146,17 +147,17 @@ near = pairs["leader"] <= 2
 print(f"{len(values):,} decisions, in {near.sum():,} of them somebody else holds one or two cards")
 
 # %% [markdown]
-# Then an interval. There is one decision of each deal and table, so the values of one table are independent, and
-# `interval` of match play is right for them. It wants to know between which bounds a value can lie.
+# Then an interval. There is one decision from each deal, so the values at one number of players are independent, and
+# `interval` of match play fits. It needs the lowest and the highest possible value.
 
 # %%
-first = pairs["num_players"] == results.tables[0]
+first = pairs["num_players"] == results.players[0]
 low, high = interval(values[near & first], -1.0, 1.0)
 mean = values[near & first].mean()
-print(f"{results.tables[0]} players, leader near: {100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]")
+print(f"{results.players[0]} players, leader near: {100 * mean:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]")
 
 # %% [markdown]
-# Then groups. `by_group` gives an interval for each group and corrects them as one family.
+# Then groups. `by_group` gives an interval for each group, with the groups as one family.
 
 # %%
 groups = by_group(pairs["num_players"].astype(int) * 10 + near, values, 30)
@@ -166,20 +167,20 @@ labels = [f"{key // 10}\n{'near' if key % 10 else 'far'}" for key in groups]
 draw(groups, "points", "Worth of a green Power by players, the leader near or far", labels)
 
 # %% [markdown]
-# Two intervals that overlap leave the question open. To ask whether two groups differ, look at the difference itself:
-# the groups hold different deals, so its standard error is that of both together.
+# Two intervals that overlap don't answer whether two groups differ. Look at the difference itself. The groups hold
+# different deals, so the variances add up.
 
 # %%
-for players in results.tables:
+for players in results.players:
     near_less_far = difference(groups[10 * players + 1], groups[10 * players])
     print(f"{players} players: near less far {points(near_less_far)}, p = {near_less_far.p:.2f}")
 
 # %% [markdown]
-# For candidate moves, `results.tried` does the work: `tried["hand"]` is a feature of each decision and
-# `tried.spend_or_hold()` its difference.
+# For candidates use `results.tried`: `tried["hand"]` is a feature of each decision, and `tried.spend_or_hold()` the
+# difference between its best flex and its best other play.
 
 # %%
-for players in results.tables:
+for players in results.players:
     tried = results.tried("hold", players=players)
     by_hand = by_group(tried["hand"] <= 3, tried.spend_or_hold(), 30)
     for few, value in by_hand.items():
@@ -188,10 +189,11 @@ for players in results.tables:
 # %% [markdown]
 # ## What the data cannot say
 #
-# - All seats are played by one policy. What is best against it need not be best against people, and where the policy
-#   is wrong in the same way in every seat, the data are too.
-# - A feature is not a cause: hands that differ in size differ in much else. Only twins and candidates are compared
-#   with all else equal.
-# - If you look at twenty splits, one will stand out by chance. Correct for all that you looked at, or look again on
-#   deals of another seed: `python -m experiments study flex_timing --seed 1 --out runs/study/again`.
-# - No difference beyond doubt is not no difference. The width of the interval says what would have been missed.
+# - One policy plays all seats. What is best against it need not be best against people. Where the policy errs in every
+#   seat, the data err with it.
+# - A feature is not a cause: hands of different sizes differ in much else. Only twins and candidates are compared with
+#   all else equal.
+# - If you look at twenty splits, one will stand out by chance. Correct for all that you looked at, or look again with
+#   another seed: `python -m experiments study flex_timing --seed 1 --out runs/study/again`.
+# - An interval that holds zero doesn't show that there is no difference. Its width shows how large a difference could
+#   have been missed.

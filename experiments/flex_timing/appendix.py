@@ -153,14 +153,15 @@ In this table the others are the rule bot `flex_when_stuck`, from which the rule
 
 ## A tree of rules
 
-A decision tree of depth three, fitted to the best flex less the best other play. The leaves show the decisions that the
-tree was fitted to, so their differences are too large.
+A decision tree of depth three, fitted to the best flex less the best other play. The figures of the leaves come from
+the decisions that the tree was fitted to, so their differences are too large. The leaves are the rules of a bot and not
+advice: some intervals hold zero.
 
 {leaves}
 
 ![The tree](figures/tree.png)
 
-*The tree with the figures of its leaves. Light: spend; dark: hold.*
+*The tree with the figures of its leaves. Yellow: spend; blue: hold; white: the interval holds zero.*
 
 What spending is worth over always holding:
 

@@ -18,7 +18,7 @@ from agents.atomic import write_whole
 from agents.flex_policies import FLEX_KINDS
 from experiments.flex_timing.estimates import Estimate, points
 from experiments.flex_timing.findings import LEADER_LABELS, OWN_LABELS, Cells, Reset, bin_label
-from experiments.flex_timing.tree_rules import Leaf, Tree, condition_text
+from experiments.flex_timing.tree_rules import Leaf, Tree, answer_text, question_text
 from experiments.plot_style import COLORS
 
 STYLES = (
@@ -226,21 +226,22 @@ def _branch(axes: Axes, leaves: Sequence[Leaf], first: int, level: int, depth: i
         what = "SPEND" if leaf.rule.spend else "HOLD"
         text = f"{what}   {points(leaf.worth)}\n{100 * leaf.share:.0f} % of the cases"
         face = "#f5e79e" if leaf.rule.spend else "#c8d3e8"
+        if leaf.worth.low <= 0 <= leaf.worth.high:
+            face = "white"
         _box(axes, depth, first, text, face, "bold" if leaf.rule.spend else "normal")
         return float(first)
     asked = leaves[0].path[level]
-    question = condition_text((asked[0], False, asked[2]))
     low = [leaf for leaf in leaves if leaf.path[level] == asked]
     high = leaves[len(low) :]
     tops = [_branch(axes, part, start, level + 1, depth) for part, start in ((low, first), (high, first + len(low)))]
     middle = (tops[0] + tops[1]) / 2
-    for part, height, answer in ((low, tops[0], "yes"), (high, tops[1], "no")):
+    for part, height in zip((low, high), tops, strict=True):
         to = depth if len(part) == 1 else level + 1
         axes.plot([level, to], [middle, height], color="#888888", linewidth=1.0, zorder=0)
         at = level + 0.42, middle + (height - middle) * 0.42 / (to - level)
         box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-        axes.text(*at, answer, fontsize=8, ha="center", va="center", bbox=box)
-    _box(axes, level, middle, fill(question + "?", 26), "white", "normal")
+        axes.text(*at, answer_text(part[0].path[level]), fontsize=8, ha="center", va="center", bbox=box)
+    _box(axes, level, middle, fill(question_text(asked), 26), "white", "normal")
     return middle
 
 

@@ -273,7 +273,7 @@ def leaves(tree: Tree) -> str:
         ]
         for leaf in tree.leaves
     ]
-    return markdown_table(["where", "what", "best flex less best other play", "share of decisions, %"], rows)
+    return markdown_table(["where", "rule of the bot", "best flex less best other play", "share of decisions, %"], rows)
 
 
 ACTIONS_OF_LEAVES = {True: "spend", False: "hold"}

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.tree import DecisionTreeRegressor
 
-from agents.flex_policies import FEATURES, Condition, Rule
+from agents.flex_policies import FEATURES, FLEX_KINDS, Condition, Rule
 from experiments.flex_timing.decisions import Tried
 from experiments.flex_timing.estimates import Estimate, Floats, estimate, holm
 
@@ -93,9 +93,19 @@ def _shortened(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
 
 
 def condition_text(condition: Condition) -> str:
-    """A condition as a comparison; all features are whole numbers."""
+    """A condition in words."""
+    return f"{question_text(condition)}: {answer_text(condition)}"
+
+
+def question_text(condition: Condition) -> str:
+    """What a condition is about."""
+    return FEATURES[condition[0]].replace("flex: ", "flex ")
+
+
+def answer_text(condition: Condition) -> str:
+    """Where a condition holds: from or up to a whole number, or yes or no where the feature is 0 or 1."""
     name, above, threshold = condition
-    if FEATURES[name].startswith("you can flex: "):
-        return f"{FEATURES[name].replace(': ', ' ')}: {'yes' if above else 'no'}"
+    if name in list(FEATURES)[-len(FLEX_KINDS) :]:
+        return "yes" if above else "no"
     number = int(np.floor(threshold))
-    return f"{FEATURES[name]} ≥ {number + 1}" if above else f"{FEATURES[name]} ≤ {number}"
+    return f"{number + 1} or more" if above else f"{number} or fewer"
