@@ -400,7 +400,7 @@ CASES = {
         [("g2^ WF b8", {1: 3}), ("r1 WF r5", {1: 2})],
         played={1: "WF"},
     ),
-    "two players, reshuffled: the example of knowledge.hpp and information.hpp": Case(
+    "two players, reshuffled: the example of knowledge.hpp and hypotheses.hpp": Case(
         example("WF:b"),
         0,
         [("WF W4/ b8", {1: 3}), ("WF WF r2^ r3 r4^ r6^ r7 r8^", {1: 1})],

@@ -28,7 +28,7 @@
 //    and old_wilds[1] is one WF and one W4/. Seat 0 draws y2, seat 1 draws a WF and keeps it, seat 0 draws r1.
 // 2. Seat 1 plays WF. It has held the old copy since before the reshuffle or has just drawn a fresh one, and seat 0
 //    can't tell. So wild_plays_of_unknown_age[1] becomes one WF, and no other field changes: fresh_cards still has two
-//    WF, num_old[1] is still 3 and old_wilds[1] still has a WF. information.hpp goes on from here.
+//    WF, num_old[1] is still 3 and old_wilds[1] still has a WF. hypotheses.hpp goes on from here.
 // 3. Seat 0 plays b2, which is not in fresh_cards. So it was old, and num_old[0] becomes 2. Seat 1 draws r3. Seat 0
 //    plays b4: num_old[0] becomes 1.
 // 4. Seat 1 plays W4/. None was shuffled, so it was old: num_old[1] becomes 2, and old_wilds[1] loses it.
