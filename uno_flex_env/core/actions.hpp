@@ -60,10 +60,10 @@ struct Actions {
             action[kWildRegular + i].face = uint8_t(kColored + i / kColors);
             action[kWildRegular + i].color = uint8_t(i % kColors);
         }
-        for (int c = 0; c < kColors; ++c) set_flex(action[kAllDrawFlex + c], 2, c, 0);
+        for (int c = 0; c < kColors; ++c) set_flex(action[kAllDrawFlex + c], kAllDraw, c, 0);
         for (int i = 0; i < kColors * kOffsets; ++i) {
-            set_flex(action[kTargetFlex + i], 1, i / kOffsets, 1 + i % kOffsets);
-            set_flex(action[kTargetFlex + kColors * kOffsets + i], 3, i / kOffsets, 1 + i % kOffsets);
+            set_flex(action[kTargetFlex + i], kTargetDrawTwo, i / kOffsets, 1 + i % kOffsets);
+            set_flex(action[kTargetFlex + kColors * kOffsets + i], kDrawFour, i / kOffsets, 1 + i % kOffsets);
         }
         for (int v = 0; v < 8; ++v) action[kVerbs + v].verb = Verb(v + 1);
         for (int a = 0; a < kVerbs; ++a) {

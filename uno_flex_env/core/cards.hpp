@@ -13,7 +13,8 @@ constexpr int kSlots = 22;    // faces of one color: classic 1-8 S R D, then Fle
 constexpr int kSymbols = 11;  // 1-8, Skip, Reverse, Draw Two
 constexpr int kNumbers = 8;   // the first eight symbols are numbers
 constexpr int kColored = kColors * kSlots;
-constexpr int kWilds = 4;     // All Flip, Target Draw Two, All Draw, Draw Four
+enum Wild : int { kAllFlip, kTargetDrawTwo, kAllDraw, kDrawFour };
+constexpr int kWilds = 4;
 constexpr int kFaces = kColored + kWilds;
 constexpr int kDeckSize = 104;
 constexpr int kWildCopies = 4;  // of each wild
@@ -115,7 +116,7 @@ constexpr Face make_wild(int wild) {
     Face f;
     f.count = kWildCopies;
     f.points = kWildPoints;
-    f.has_flex = wild != 0;
+    f.has_flex = wild != kAllFlip;
     f.regular = kWildRegularSide[wild];
     f.flex = kWildFlexSide[wild];
     return f;
