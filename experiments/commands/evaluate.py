@@ -1,4 +1,4 @@
-"""Win rates of policies against each other."""
+"""Measure the win rates of policies against each other."""
 
 from __future__ import annotations
 
@@ -8,54 +8,42 @@ from pathlib import Path
 import tyro
 
 from agents.atomic import write_whole
-from agents.match.progress_bar import progress_bar
 from agents.match.runner import Stop
-from agents.match.workers import cores, worker_pool
 from agents.policy_factory import make_policy
-from experiments.commands.tournament import parquet
-from experiments.match_tables.cross_table import check_policies, cross_table, pairings
+from experiments.match_tables.cross_table import check_policies, cross_table, games_of_cross_table
+from experiments.match_tables.games_file import parquet
+from experiments.match_tables.match_settings import MatchSettings
 from uno_flex_env.envs.vec_env import BOTS
-from uno_flex_env.options import check_whole, checked_seed
-from uno_flex_env.rules import Rules
 
 HELP = """\
-How often one of each policy wins against a table of each other, in every seat of the same deals, with 95 % intervals.
+Measure how often one seat of a policy wins when another policy has all other seats, with 95 % intervals. Every deal is
+played from every seat. Each number of players has a table with every pair of policies.
 
   python -m experiments evaluate expert flex_when_stuck --players 4 --games 20000
+  python -m experiments evaluate runs/quick:greedy expert --players 2 4 8
   python -m experiments evaluate runs/quick:greedy expert --threshold 0.5 --games 200000
   python -m experiments evaluate flex_any never_flex --rules.stacking --out results.parquet
 """
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(MatchSettings):
     """Settings of an evaluation."""
 
     policies: tyro.conf.Positional[tuple[str, ...]] = BOTS[1:]
-    """Names of policies: bots, "expert", folders of training runs."""
-    players: int = 2
-    """At the table, 2 to 8."""
-    games: int = 20_000
-    """Of each pair, rounded up to whole deals; the most, if the match may stop early."""
+    """Two or more policies: rule bots, expert, search:100ms, champion, folders of runs, MODULE:CLASS."""
+    players: tuple[int, ...] = (2,)
+    """Numbers of players, separated by spaces: --players 2 4 8. Each of them has a table."""
     threshold: float | None = None
-    """Stop a match as soon as the interval of the first one's win rate excludes this rate."""
+    """Stop a match early, as soon as the interval of the first policy's win rate excludes this rate."""
     width: float | None = None
-    """Stop a match as soon as that interval is narrower than this."""
-    seed: int = 0
-    """Of the deals and of all luck."""
-    rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
-    """Switches of the rules."""
-    workers: int = 0
-    """Processes; 0 for one a core. They don't change the results."""
+    """Stop a match early, as soon as the interval of the first policy's win rate is narrower than this."""
     out: Path | None = None
-    """A Parquet file for every game, one a row."""
+    """A Parquet file to write, with a row for each game."""
 
     def __post_init__(self) -> None:
         check_policies([make_policy(policy).name for policy in self.policies])
-        checked_seed(self.seed)
-        self.rules.check(self.players)
-        check_whole("games", self.games, 1, 1 << 30)
-        check_whole("workers", self.workers, 0, 1024)
+        super().__post_init__()
         if self.out is not None and self.out.suffix != ".parquet":
             raise ValueError(f"out must be a .parquet file, got {self.out}")
         if self.out is not None and not self.out.parent.is_dir():
@@ -68,21 +56,14 @@ class Config:
 
 
 def main(config: Config) -> int:
-    """Play, and tell and write the results."""
-    games = -(-config.games // config.players) * config.players * len(pairings(config.policies, config.players))
-    with worker_pool(config.workers or cores()) as pool, progress_bar(games) as bar:
-        table = cross_table(
-            config.policies,
-            config.players,
-            games=config.games,
-            seed=config.seed,
-            rules=config.rules,
-            workers=pool,
-            stop=config.stop(),
-            progress=bar,
-        )
-    print(str(table), flush=True)
+    """Play, print the tables and write the games."""
+    total = sum(games_of_cross_table(config.policies, n, config.games) for n in config.players)
+    with config.playing(total) as options:
+        tables = [
+            cross_table(config.policies, n, games=config.games, stop=config.stop(), **options) for n in config.players
+        ]
+    print("\n\n".join(map(str, tables)), flush=True)
     if config.out is not None:
-        write_whole(config.out, parquet(table.results))
+        write_whole(config.out, parquet([result for table in tables for result in table.results]))
         print(f"every game: {config.out}", flush=True)
     return 0

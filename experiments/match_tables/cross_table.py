@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import permutations
-
-from tqdm import tqdm
+from typing import Any
 
 from agents.match.intervals import CONFIDENCE
 from agents.match.results import MatchResult, Rate
-from agents.match.runner import Stop, duel
+from agents.match.runner import duel
 from agents.policy_factory import make_policy
-from uno_flex_env.rules import Rules
+from experiments.match_tables.match_settings import games_of
 
 CORNER = "one against"
 
 
 @dataclass(frozen=True, eq=False)
 class CrossTable:
-    """What came of every pair at one number of players."""
+    """The results of all pairs of policies at one number of players."""
 
     policies: tuple[str, ...]
     num_players: int
     results: tuple[MatchResult, ...]
-    """Of one against a table of another. At two players each pair once: what the one doesn't win, the other does."""
+    """The duels of one policy with a table of another. At two players each pair plays once: one of the two wins."""
 
     def rate(self, one: str, others: str) -> Rate:
-        """How often one policy wins with all other seats taken by another."""
+        """The win rate of one seat of `one` when `others` has all other seats."""
         for result in self.results:
             if result.policies == (one, others) or (self.num_players == 2 and set(result.policies) == {one, others}):
                 return result.rate(one)
         raise ValueError(f"{one} has not met a table of {others}")
 
     def __str__(self) -> str:
-        """For people: a row for the one, a column for the others."""
+        """A table to print: a row for the one, a column for the others."""
         width = max(map(len, (*self.policies, CORNER)))
         cell = max(*map(len, self.policies), len("100.0 [100.0, 100.0]"))
         head = f"{self.num_players} players: wins of one (row) against {self.num_players - 1} of another (column) in %"
@@ -55,39 +53,25 @@ class CrossTable:
 
 
 def pairings(policies: Sequence[str], num_players: int) -> list[tuple[str, str]]:
-    """Who meets whom: (one, others)."""
+    """The duels of a cross table: (one, others). At two players each pair meets once."""
     pairs = permutations(policies, 2)
     return [(one, others) for one, others in pairs if num_players > 2 or policies.index(one) < policies.index(others)]
 
 
-def cross_table(
-    policies: Sequence[str],
-    num_players: int,
-    *,
-    games: int,
-    seed: int,
-    rules: Rules,
-    workers: int | Executor = 1,
-    stop: Stop | None = None,
-    progress: bool | tqdm = False,
-) -> CrossTable:
-    """Let every policy meet a table of every other, on the same deals. Options as in `play_match`."""
-    names = tuple(make_policy(policy).name for policy in policies)  # an unknown one is refused before anybody plays
+def games_of_cross_table(policies: Sequence[str], num_players: int, games: int) -> int:
+    """How many games a cross table takes, with `games` of each pair rounded up to whole deals."""
+    return games_of(games, num_players) * len(pairings(policies, num_players))
+
+
+def cross_table(policies: Sequence[str], num_players: int, **options: Any) -> CrossTable:
+    """Let one of each policy meet a table of each other, on the same deals. Options as in `play_match`.
+
+    Raises:
+        ValueError: there are fewer than two policies, two of the same name, or an unknown one.
+    """
+    names = tuple(make_policy(policy).name for policy in policies)  # refuses an unknown one before the first game
     check_policies(names)
-    results = tuple(
-        duel(
-            one,
-            others,
-            num_players,
-            games=games,
-            seed=seed,
-            rules=rules,
-            workers=workers,
-            stop=stop,
-            progress=progress,
-        )
-        for one, others in pairings(policies, num_players)
-    )
+    results = tuple(duel(one, others, num_players, **options) for one, others in pairings(policies, num_players))
     return CrossTable(names, num_players, results)
 
 
@@ -96,7 +80,7 @@ def _cell(rate: Rate) -> str:
 
 
 def check_policies(policies: Sequence[str]) -> None:
-    """ValueError unless these are two or more different ones."""
+    """ValueError unless these are two or more different names."""
     if len(policies) < 2:
         raise ValueError(f"two policies or more, got {' '.join(policies) or 'none'}")
     for name in policies:

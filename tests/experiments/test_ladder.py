@@ -10,7 +10,8 @@ from agents.checkpoint import save_network
 from agents.match.results import Rate
 from agents.match.runner import duel
 from experiments.__main__ import main
-from experiments.commands.ladder import Config, earlier, settings, table
+from experiments.commands.ladder import Config
+from experiments.match_tables.ladder_results import ladder_table, read_rates
 from experiments.settings import read
 from tests.support.learning import KINDS, make_network
 from tests.support.paths import ROOT
@@ -53,10 +54,12 @@ def test_what_lies_there_is_not_played_again(tmp_path, capsys):
     assert len(json.loads(path.read_text())["rates"]) == 6
 
 
-def test_other_settings_are_not_mixed_in(tmp_path, capsys):
+@pytest.mark.parametrize("other", [["--seed", "9"], ["--rules.stacking"]], ids=["seed", "rules"])
+def test_other_settings_are_not_mixed_in(tmp_path, capsys, other):
+    """Seen red with either of them left out of the conditions."""
     main(["ladder", *SMALL])
 
-    assert main(["ladder", *SMALL, "--seed", "9"]) == 2
+    assert main(["ladder", *SMALL, *other]) == 2
 
     assert "choose another --name" in capsys.readouterr().err
 
@@ -66,7 +69,7 @@ def test_damaged_results_are_refused(tmp_path, text):
     (tmp_path / "results.json").write_text(text)
 
     with pytest.raises(ValueError, match=r"results\.json holds no results of a ladder"):
-        earlier(Config(), tmp_path)
+        read_rates(tmp_path, Config().conditions())
 
 
 def test_results_of_other_weights_are_not_kept(tmp_path):
@@ -74,23 +77,23 @@ def test_results_of_other_weights_are_not_kept(tmp_path):
     config = Config(policies=("random", "champion:greedy"))
     rate = {"mean": 0.5, "low": 0.4, "high": 0.6, "fair": 0.5, "deals": 100}
     row = {"policy": "champion:greedy", "players": 2, "weights": "0" * 64, "rate": rate}
-    (tmp_path / "results.json").write_text(json.dumps({"settings": settings(config), "rates": [row]}))
+    (tmp_path / "results.json").write_text(json.dumps({"settings": config.conditions(), "rates": [row]}))
 
     with pytest.raises(ValueError, match="the network of champion:greedy has changed"):
-        earlier(config, tmp_path)
+        read_rates(tmp_path, config.conditions())
 
 
 def test_results_against_other_weights_are_not_kept(tmp_path):
     """The same for the network in all other seats. Seen red when only its name was kept."""
     save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=1), {})
     config = Config(policies=("random", "flex_any"), against=str(tmp_path / "net.safetensors"))
-    (tmp_path / "results.json").write_text(json.dumps({"settings": settings(config), "rates": []}))
-    assert earlier(config, tmp_path) == {}
+    (tmp_path / "results.json").write_text(json.dumps({"settings": config.conditions(), "rates": []}))
+    assert read_rates(tmp_path, config.conditions()) == {}
 
     save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=2), {})
 
     with pytest.raises(ValueError, match="choose another --name"):
-        earlier(config, tmp_path)
+        read_rates(tmp_path, config.conditions())
 
 
 def test_the_opponent_itself_needs_no_games():
@@ -98,27 +101,29 @@ def test_the_opponent_itself_needs_no_games():
     config = Config(policies=("random", "expert"), against="expert", players=(2, 3))
     rate = Rate(0.1, 0.05, 0.2, 0.5, 100)
 
-    rows = table(config, {("random", 2): rate, ("random", 3): rate}).splitlines()
+    rows = ladder_table(
+        config.policies, "expert", config.players, {("random", 2): rate, ("random", 3): rate}
+    ).splitlines()
 
     assert rows[-1] == "| `expert` | 50 % | 33.3 % |"
 
 
 @pytest.mark.parametrize("name", ["ladder", "budgets"])
 def test_the_readme_shows_the_committed_results(name):
-    """With the committed settings and the present champion: `earlier` refuses those of others.
+    """With the committed settings and the present champion: `read_rates` refuses those of others.
 
     Seen red with one figure changed, and with another champion."""
     config = read(Config, ROOT / "configs" / "ladder" / f"{name}.toml")
 
-    rates = earlier(config, ROOT / "docs" / name)
+    rates = read_rates(ROOT / "docs" / name, config.conditions())
 
-    assert table(config, rates) in (ROOT / "README.md").read_text()
+    assert ladder_table(config.policies, config.against, config.players, rates) in (ROOT / "README.md").read_text()
 
 
 def test_policies_that_look_ahead_play_fewer_games():
     config = Config(policies=("search:50", "random"), games=1000, search_games=10)
 
-    assert (config.games_of("search:50"), config.games_of("random")) == (10, 1000)
+    assert (config.games_for("search:50"), config.games_for("random")) == (10, 1000)
 
 
 @pytest.mark.parametrize(
@@ -140,4 +145,4 @@ def test_mistakes_are_refused_at_the_door(options, message):
 
 
 def test_a_folder_without_results_is_a_new_ladder(tmp_path):
-    assert earlier(Config(), tmp_path) == {}
+    assert read_rates(tmp_path, Config().conditions()) == {}

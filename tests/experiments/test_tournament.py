@@ -138,6 +138,17 @@ def test_evaluate_stops_early_if_asked_to(capsys):
     assert "512 games, " in capsys.readouterr().out
 
 
+def test_evaluate_has_a_table_for_each_number_of_players(capsys):
+    """And all games in one file. Seen red with the first number alone."""
+    arguments = ["flex_any", "random", "--players", "2", "3", "--games", "60", "--workers", "1", "--out", "it.parquet"]
+
+    assert main(["evaluate", *arguments]) == 0
+
+    output = capsys.readouterr().out
+    assert [str(cross("flex_any", "random", num_players=n, games=60)) in output for n in (2, 3)] == [True, True]
+    assert pq.read_table("it.parquet").num_rows == 60 * 3
+
+
 def test_evaluate_plays_by_the_rules_that_are_asked_for(capsys):
     """With two cards each games are short. Seen red with the official rules whatever is asked for."""
     outputs = []
