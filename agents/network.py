@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from uno_flex_env.actions import NUM_ACTIONS
-from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
+from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import MAX_HISTORY
 from uno_flex_env.rules import MAX_PLAYERS

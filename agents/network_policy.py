@@ -26,7 +26,7 @@ class NetworkPolicy:
         network: used as it is; hand in a copy of one that goes on learning.
         name: see `Policy.name`.
         greedy: always take the likeliest action instead.
-        reward: what its critic has learned to expect, see `uno_flex_env.envs.vec_env.VecEnv`.
+        reward: what its critic has learned to expect, see `uno_flex_env.vec_env.VecEnv`.
     """
 
     def __init__(self, network: ActorCritic, name: str, *, greedy: bool = False, reward: str = "win") -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from uno_flex_env.envs.opponents import checked_answer
+from uno_flex_env.batch import checked_answer
 from uno_flex_env.positions import Views
 from uno_flex_env.seeding import Noise
 

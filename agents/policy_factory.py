@@ -9,7 +9,7 @@ from agents.flex_policies import FlexByRules
 from agents.policy import Policy
 from agents.policy_spec import PolicySpec
 from agents.rule_bot import RuleBot
-from uno_flex_env.envs.vec_env import BOTS
+from uno_flex_env.batch import BOTS
 
 
 def make_policy(name: str) -> Policy:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agents.budget import Budget
-from uno_flex_env.envs.vec_env import BOTS
+from uno_flex_env.batch import BOTS
 
 Kind = Literal["rule bot", "expert", "flex_by_rules", "network", "search", "flat", "class"]
 

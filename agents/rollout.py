@@ -22,9 +22,9 @@ from agents.network import ActorCritic, masked_softmax, sample
 from agents.policy import Decisions, ask
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
-from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
+from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.options import check_episode
+from uno_flex_env.options import EpisodeOptions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 
 Floats = npt.NDArray[np.float32]
@@ -52,7 +52,7 @@ class GameConfig:
         if not self.players or len(set(self.players)) != len(self.players):
             raise ValueError(f"game.players must be different numbers of players, got {self.players}")
         for count in self.players:
-            check_episode(count, self.rules, False, self.reward, 0, self.max_decisions)
+            EpisodeOptions(count, self.rules, reward=self.reward, max_decisions=self.max_decisions)
         if self.games < len(self.players):
             raise ValueError(f"game.games must be at least {len(self.players)}, got {self.games}")
         if self.steps < 1:
@@ -199,7 +199,7 @@ class Rollout:
         self.final_value = np.zeros((rows, games, seats), np.float32) if cut else None
 
     def _begin(self, seed: int) -> None:
-        self.num_players = np.concatenate([np.full(env.num_games, env.num_players) for env in self.envs])
+        self.num_players = np.concatenate([np.full(env.num_envs, env.num_players) for env in self.envs])
         self.table = self.league.seat_everyone(self.num_players)
         self._look(-1)
         for i, env in enumerate(self.envs):
@@ -329,7 +329,7 @@ class Rollout:
         if not games.size:
             return
         seats = env.num_players
-        seen = env.final_observations[games]
+        seen = env.final_obs[games]
         hidden = None
         if self.hidden.size:
             hand = seen[:, :, : NUM_HIDDEN_FEATURES // (MAX_PLAYERS - 1)]

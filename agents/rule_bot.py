@@ -8,12 +8,12 @@ import numpy as np
 
 from agents.policy import Actions, Decisions
 from uno_flex_env import _core
-from uno_flex_env.envs.vec_env import bot_number
+from uno_flex_env.batch import bot_number
 
 
 @dataclass(frozen=True)
 class RuleBot:
-    """One of the core's rule bots, by its name in `uno_flex_env.envs.vec_env.BOTS`; ValueError for another name."""
+    """One of the core's rule bots, by its name in `uno_flex_env.batch.BOTS`; ValueError for another name."""
 
     name: str
     history: int = 0

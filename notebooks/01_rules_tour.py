@@ -166,7 +166,8 @@ for card in ("rS/", "rR/", "rD/"):
     for action in (card, card + "!"):
         game = Game.from_position([[card, "b2"], ["g3"], ["g7"], ["y8"]], top="r5")
         game.play(action)
-        print(f"{action:5} next is player {game.to_move}, hands {[len(hand) for hand in game.hands]}, {game.power}")
+        left = [len(hand) for hand in game.hands]
+        print(f"{action:5} next is player {game.current_player}, hands {left}, {game.power}")
 
 # %% [markdown]
 # The flex sides of Target Draw Two and Draw Four hit a player of your choice: `@2` is the one two seats on, clockwise.
@@ -185,7 +186,7 @@ show(game.play("W4/!:b@2"), seat=None)
 # %%
 game = Game.from_position([["W4/", "r1", "b2"], ["g3"], ["g7"]], top="r5")
 game.play("W4/:b")
-print("phase:", game.phase, "| player", game.to_move, "decides:", *game.legal_actions)
+print("phase:", game.phase, "| player", game.current_player, "decides:", *game.legal_actions)
 
 # %% [markdown]
 # The challenge shows the hand, and the bluffer draws. From then on player 1 knows those cards, and so does an agent in
@@ -213,7 +214,7 @@ def at_random(actions: list[str]) -> str:
 game = Game(num_players=4, seed=5)
 sizes, flexes = [[len(hand) for hand in game.hands]], []
 while not game.is_over:
-    seat, action = game.to_move, at_random(game.legal_actions)
+    seat, action = game.current_player, at_random(game.legal_actions)
     game.play(action)
     sizes.append([len(hand) for hand in game.hands])
     if "!" in action:
@@ -294,7 +295,7 @@ for name, value in decode(observation["observation"]).items():
 # %%
 game = Game.from_position([["rD", "r1"], ["bD", "b4"], ["g3", "g7"]], top="r5", rules=Rules(stacking=True))
 game.play("rD").play("bD")
-print("player", game.to_move, "owes", game.pending_draw, "| legal:", *game.legal_actions)
+print("player", game.current_player, "owes", game.pending_draw, "| legal:", *game.legal_actions)
 
 # %% [markdown]
 # A `Match` plays rounds until somebody has 500 points. The same players again:

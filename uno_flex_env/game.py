@@ -10,7 +10,7 @@ from uno_flex_env._core import State
 from uno_flex_env.actions import TEXTS, action_to_text, text_to_action
 from uno_flex_env.cards import CODES, COLORS, cards_to_text, text_to_card
 from uno_flex_env.errors import IllegalActionError, RecordError
-from uno_flex_env.options import checked_seed
+from uno_flex_env.options import EpisodeOptions, checked_seed
 from uno_flex_env.record import Record
 from uno_flex_env.rules import Rules
 
@@ -25,19 +25,17 @@ class Game:
     0
 
     Args:
-        num_players: 2 to 8.
-        rules: `Rules`; None for the official ones.
+        num_players, rules, dealer: see `uno_flex_env.options.EpisodeOptions`; rules None are the official ones.
         seed: any 64-bit number; the same seed and actions give the same game. None for a new one each time.
-        dealer: seat of the dealer; None for the last seat, so that seat 0 begins.
     """
 
     def __init__(
         self, num_players: int = 2, rules: Rules | None = None, *, seed: int | None = None, dealer: int | None = None
     ) -> None:
-        rules = rules or Rules()
-        dealer = checked_table(rules, num_players, dealer)
-        seed = checked_seed(seed)
-        self._begin(State.deal(rules.core, num_players, dealer, seed), rules, _core.shuffled_deck(rules.core, seed))
+        options = EpisodeOptions(num_players, rules or Rules(), dealer=dealer)
+        rules, seed = options.rules, checked_seed(seed)
+        state = State.deal(rules.core, num_players, options.first_dealer, seed)
+        self._begin(state, rules, _core.shuffled_deck(rules.core, seed))
 
     def _begin(self, state: State, rules: Rules, deck: Sequence[int] | None) -> None:
         self.state = state
@@ -78,7 +76,7 @@ class Game:
         top: str,
         *,
         color: str | None = None,
-        to_move: int = 0,
+        current_player: int = 0,
         direction: int = 1,
         power: str | None = None,
         draw_pile: Sequence[str] | None = None,
@@ -102,8 +100,8 @@ class Game:
         power = power or "+" * len(hands)
         if len(power) != len(hands) or set(power) - set("+-"):
             raise ValueError(f"power must be {len(hands)} signs + or -, got {power!r}")
-        if type(to_move) is not int or not 0 <= to_move < len(hands):
-            raise ValueError(f"to_move must be a seat from 0 to {len(hands) - 1}, got {to_move!r}")
+        if type(current_player) is not int or not 0 <= current_player < len(hands):
+            raise ValueError(f"current_player must be a seat from 0 to {len(hands) - 1}, got {current_player!r}")
         if color is None:
             color = top[:1]
         if color not in COLORS or len(color) != 1:
@@ -113,7 +111,7 @@ class Game:
             [[text_to_card(card) for card in hand] for hand in hands],
             text_to_card(top),
             COLORS.index(color),
-            to_move,
+            current_player,
             direction,
             sum(1 << seat for seat, sign in enumerate(power) if sign == "+"),
             [text_to_card(card) for card in discard_pile],
@@ -149,7 +147,7 @@ class Game:
     def _explain(self, action: int) -> str:
         if self.is_over:
             return f"{TEXTS[action]} is illegal: the round is over"
-        return f"{TEXTS[action]} is illegal for player {self.to_move} now; legal: {' '.join(self.legal_actions)}"
+        return f"{TEXTS[action]} is illegal for player {self.current_player} now; legal: {' '.join(self.legal_actions)}"
 
     def undo(self) -> Self:
         """Take back the last action; ValueError if there is none."""
@@ -200,8 +198,8 @@ class Game:
         return self.state.is_over
 
     @property
-    def to_move(self) -> int | None:
-        """Seat of whoever decides, also out of turn; None at the end."""
+    def current_player(self) -> int | None:
+        """The seat that has to decide now, also out of turn; None at the end."""
         return None if self.state.current_player < 0 else self.state.current_player
 
     @property
@@ -277,14 +275,14 @@ class Game:
         else:
             owed = f" ({self.pending_draw} owed)" if self.pending_draw else ""
             drawn = f" {self.drawn}" if self.drawn else ""
-            state = f"phase {self.phase}{drawn}{owed}, player {self.to_move} decides"
+            state = f"phase {self.phase}{drawn}{owed}, player {self.current_player} decides"
         turning = "clockwise" if self.direction == 1 else "counterclockwise"
         lines = [
             f"<Game ply {self.ply}: {state}, {turning}",
             f"   top {self.top} color {self.color} | draw pile {self.draw_pile}, discard pile {self.discard_pile}",
         ]
         for seat, (hand, sign) in enumerate(zip(self.hands, self.power, strict=True)):
-            lines.append(f" {'>' if seat == self.to_move else ' '} {seat} {sign} {' '.join(hand)}")
+            lines.append(f" {'>' if seat == self.current_player else ' '} {seat} {sign} {' '.join(hand)}")
         return "\n".join(lines) + ">"
 
 
@@ -374,15 +372,3 @@ def snapshot(state: State) -> dict[str, Any]:
         "points": state.points,
         "legal": sorted(TEXTS[action] for action in state.legal_actions()),
     }
-
-
-def checked_table(rules: Rules, num_players: int, dealer: int | None) -> int:
-    """The dealer's seat, the last one by default; ValueError if there can't be such a table."""
-    if not isinstance(rules, Rules):
-        raise ValueError(f"rules must be a Rules or None, got {rules!r}")
-    rules.check(num_players)
-    if dealer is None:
-        return num_players - 1
-    if type(dealer) is not int or not 0 <= dealer < num_players:
-        raise ValueError(f"dealer must be a seat from 0 to {num_players - 1}, got {dealer!r}")
-    return dealer

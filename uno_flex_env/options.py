@@ -1,10 +1,11 @@
-"""The options that every environment face has, checked in one place."""
+"""What is played: the options of an episode, the same in every environment, and the checks of options."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,13 +13,72 @@ from uno_flex_env import _core
 from uno_flex_env.rules import Rules
 
 REWARDS: tuple[str, ...] = _core.REWARDS
-"""What an episode pays, by the core's number: the win alone, or the points / 100."""
+"""What an episode pays, by the core's number."""
 
 MAX_HISTORY: int = _core.MAX_HISTORY
-"""Events that an environment keeps at most."""
+"""The longest history, in events."""
 
 ILLEGAL = ("raise", "terminate")
-"""What an illegal action does: raise IllegalActionError, or end the episode with -1 for whoever took it."""
+"""What an illegal action does: raise IllegalActionError, or end the episode with -1 for the player that took it."""
+
+
+@dataclass(frozen=True)
+class EpisodeOptions:
+    """What an episode is. Each environment takes these options as keyword arguments, with the defaults below.
+
+    Args:
+        num_players: 2 to 8.
+        rules: the switches of rules 9. Environments also take a dict of the switches that differ from the official
+            ones, or None for the official rules.
+        match: play a whole match to `rules.target_score` instead of one round.
+        reward: "win" pays 1 to the winner and -1/(n-1) to each loser of n players. With "points" each loser pays the
+            points of its hand / 100 to the winner. A match pays "win" once, at its end, and "points" after every round.
+        history: how many of the last public events of a round are observed, 0 to 1024.
+        max_decisions: truncate the episode after so many decisions; None for no limit. All decisions count, or where
+            an environment has one learning seat, those of that seat.
+        dealer: seat that deals the (first) round; None for the last seat, so that seat 0 begins.
+
+    Raises:
+        ValueError: an option is out of range; the message names it.
+    """
+
+    num_players: int = 2
+    rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
+    _: KW_ONLY
+    match: bool = False
+    reward: Literal["win", "points"] = "win"
+    history: int = 0
+    max_decisions: int | None = None
+    dealer: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.rules, Rules):
+            raise ValueError(f"rules must be a Rules or None, got {self.rules!r}")
+        self.rules.check(self.num_players)
+        check_flag("match", self.match)
+        check_one_of("reward", self.reward, REWARDS)
+        check_whole("history", self.history, 0, MAX_HISTORY)
+        if self.max_decisions is not None:
+            check_whole("max_decisions", self.max_decisions, 1, (1 << 32) - 1)
+        if self.dealer is not None and (type(self.dealer) is not int or not 0 <= self.dealer < self.num_players):
+            raise ValueError(f"dealer must be a seat from 0 to {self.num_players - 1}, got {self.dealer!r}")
+
+    @property
+    def first_dealer(self) -> int:
+        """Seat that deals the (first) round."""
+        return self.num_players - 1 if self.dealer is None else self.dealer
+
+    def for_core(self) -> dict[str, Any]:
+        """The keyword arguments by which the core takes an episode."""
+        return {
+            "num_players": self.num_players,
+            "rules": self.rules.core,
+            "dealer": self.first_dealer,
+            "match": self.match,
+            "reward": REWARDS.index(self.reward),
+            "history": self.history,
+            "max_decisions": self.max_decisions or 0,
+        }
 
 
 def checked_rules(rules: Rules | Mapping[str, Any] | None) -> Rules:
@@ -32,25 +92,13 @@ def checked_rules(rules: Rules | Mapping[str, Any] | None) -> Rules:
     raise ValueError(f"rules must be a Rules, a dict of switches or None, got {rules!r}")
 
 
-def check_episode(
-    num_players: int, rules: Rules, match: bool, reward: str, history: int, max_decisions: int | None
-) -> None:
-    """ValueError, naming the option, if this is no episode that can be played."""
-    rules.check(num_players)
-    check_flag("match", match)
-    check_choice("reward", reward, REWARDS)
-    check_whole("history", history, 0, MAX_HISTORY)
-    if max_decisions is not None:
-        check_whole("max_decisions", max_decisions, 1, (1 << 32) - 1)
-
-
 def check_flag(name: str, value: object) -> None:
     """ValueError unless the option is True or False."""
     if not isinstance(value, bool):
         raise ValueError(f"{name} must be True or False, got {value!r}")
 
 
-def check_choice(name: str, value: object, choices: tuple[str | None, ...]) -> None:
+def check_one_of(name: str, value: object, choices: tuple[str | None, ...]) -> None:
     """ValueError unless the option is one of the choices."""
     if not any(value == choice and type(value) is type(choice) for choice in choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")

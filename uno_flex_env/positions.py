@@ -12,10 +12,10 @@ import numpy.typing as npt
 from uno_flex_env import _core
 from uno_flex_env._core import STATE_SIZE, State
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
-from uno_flex_env.envs.vec_env import bot_number
+from uno_flex_env.batch import bot_number
 from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.options import check_choice, check_whole, checked_rules
+from uno_flex_env.options import check_one_of, check_whole, checked_rules
 from uno_flex_env.rules import Rules
 from uno_flex_env.state import STATE_DTYPE
 
@@ -144,7 +144,7 @@ class Positions:
         """Who wins when rule bots play on, (N,) int8, -1 for nobody. The rows stay as they are.
 
         Args:
-            bots: one of `uno_flex_env.envs.vec_env.BOTS` for every seat, or one for each.
+            bots: one of `uno_flex_env.batch.BOTS` for every seat, or one for each.
             keys: (N,) whole numbers, the luck of the bots in each row; the order of the draw pile is the state's own.
         """
         names = [bots] * self.num_players if isinstance(bots, str) else list(bots)
@@ -221,7 +221,7 @@ class Views:
         Raises:
             ValueError: an argument is out of its bounds, or a default is not legal.
         """
-        check_choice("method", method, METHODS)
+        check_one_of("method", method, METHODS)
         check_whole("simulations", simulations, 0, MOST_SIMULATIONS)
         if not 0 <= seconds <= MOST_SECONDS:
             raise ValueError(f"seconds must be from 0 to {MOST_SECONDS}, got {seconds}")

@@ -154,7 +154,7 @@ def _row(seat: str, action: str, table: dict[str, Any], power_width: int, sizes_
 
 def _ending(game: Game) -> str:
     if not game.is_over:
-        return f"The record ends before the round does: player {game.to_move} decides, phase {game.phase}."
+        return f"The record ends before the round does: player {game.current_player} decides, phase {game.phase}."
     if game.winner is None:
         return "The round ends with no winner: every player in a row has wanted a card and found none."
     return f"Player {game.winner} wins the round with {game.points} points."

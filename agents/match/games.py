@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.policy import Decisions, Policy, ask, looks_ahead
-from uno_flex_env.actions import NUM_ACTIONS
-from uno_flex_env.envs.vec_env import aligned, make_batch
-from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.batch import Batch
+from uno_flex_env.options import EpisodeOptions
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 from uno_flex_env.seeding import decision_noise
@@ -82,33 +81,14 @@ class _Games:
         self.games = np.full(rows, -1)  # the game of each row, by its place in the queue; -1 for none
         self.counts = np.zeros((rows, self.num_players), np.int64)  # decisions of each seat
         self.next = 0
-        self._connect(rows, setup, max(policy.history for policy in policies))
+        options = EpisodeOptions(
+            self.num_players,
+            setup.rules,
+            history=max(policy.history for policy in policies),
+            max_decisions=setup.max_decisions,
+        )
+        self.batch = Batch(rows, options, autoreset=False)
         self._refill(np.arange(rows))
-
-    def _connect(self, rows: int, setup: MatchSetup, history: int) -> None:
-        players = self.num_players
-        self.batch = make_batch(
-            rows, players, setup.rules, False, "win", history, setup.max_decisions, deal_again=False
-        )
-        self.actions = np.full(rows, -1, np.int32)
-        self.observations = aligned((rows, NUM_FEATURES), np.uint8)
-        self.masks: npt.NDArray[np.int8] = aligned((rows, NUM_ACTIONS), np.int8)
-        self.histories = np.full((rows, history, 3), -1, np.int16)
-        self.rewards = np.zeros((rows, players), np.float32)
-        self.ended, self.cut = np.zeros((2, rows), np.uint8)
-        self.current_player = np.full(rows, -1, np.int8)
-        self.batch.set_buffers(
-            self.actions,
-            self.observations,
-            self.masks,
-            self.histories,
-            self.rewards,
-            self.ended,
-            self.cut,
-            self.current_player,
-            np.zeros((rows, 0, NUM_FEATURES), np.uint8),
-            0,
-        )
 
     @property
     def playing(self) -> bool:
@@ -118,34 +98,34 @@ class _Games:
     def step(self) -> None:
         """Take one decision in each game."""
         rows = np.flatnonzero(self.games >= 0)
-        games, current_players = self.games[rows], self.current_player[rows]
+        games, current_players = self.games[rows], self.batch.current_player[rows]
         noise = decision_noise(self.seed, self.deals[games], current_players, self.counts[rows, current_players])
         deciding = self.seating[self.seating_numbers[games], current_players]
         for number, policy in enumerate(self.policies):
             asked = np.flatnonzero(deciding == number)
             if asked.size:
                 decisions = self._decisions(rows[asked], noise[asked], looks_ahead(policy))
-                self.actions[rows[asked]] = ask(policy, decisions, games[asked])
+                self.batch.actions[rows[asked]] = ask(policy, decisions, games[asked])
         self.counts[rows, current_players] += 1
         self.batch.step()
-        finished = rows[self.current_player[rows] < 0]
+        finished = rows[self.batch.current_player[rows] < 0]
         if finished.size:
             self._write_results(finished)
             self._refill(finished)
 
     def _decisions(self, rows: npt.NDArray[np.intp], noise: npt.NDArray[np.uint64], with_views: bool) -> Decisions:
-        history = self.histories[rows] if self.histories.size else None
+        history = self.batch.histories[rows] if self.batch.histories.size else None
         views = Positions([self.batch.state(row) for row in rows]).hide() if with_views else None
-        return Decisions(self.observations[rows], self.masks[rows], noise, history, views)
+        return Decisions(self.batch.observations[rows], self.batch.action_masks[rows], noise, history, views)
 
     def _write_results(self, rows: npt.NDArray[np.intp]) -> None:
-        winners = np.where(self.rewards[rows].max(axis=1) > 0, self.rewards[rows].argmax(axis=1), NO_WINNER)
-        self.winners[self.games[rows]] = np.where(self.cut[rows] != 0, TRUNCATED, winners)
+        winners = np.where(self.batch.rewards[rows].max(axis=1) > 0, self.batch.rewards[rows].argmax(axis=1), NO_WINNER)
+        self.winners[self.games[rows]] = np.where(self.batch.truncated[rows], TRUNCATED, winners)
         self.lengths[self.games[rows]] = self.counts[rows].sum(axis=1)
 
     def _refill(self, rows: npt.NDArray[np.intp]) -> None:
         """Begin the next games of the queue in these rows. Rows that get none stay empty."""
-        self.games[rows], self.actions[rows], self.counts[rows] = -1, -1, 0
+        self.games[rows], self.batch.actions[rows], self.counts[rows] = -1, -1, 0
         rows = rows[: self.deals.size - self.next]
         if not rows.size:
             return

@@ -13,7 +13,7 @@ from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import check_policies, cross_table, games_of_cross_table
 from experiments.match_tables.games_file import parquet
 from experiments.match_tables.match_settings import MatchSettings
-from uno_flex_env.envs.vec_env import BOTS
+from uno_flex_env.batch import BOTS
 
 HELP = """\
 Measure how often one seat of a policy wins when another policy has all other seats, with 95 % intervals. Every deal is

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from agents.device import matmul_dtype
 from agents.network import ActorCritic, Kind, NetworkConfig
-from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
+from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
 
 HELP = """\

@@ -13,7 +13,7 @@ from experiments.match_tables.cross_table import check_policies, cross_table, ga
 from experiments.match_tables.match_settings import MatchSettings
 from experiments.match_tables.round_robin import rate_policies, ratings_table, write_round_robin
 from experiments.settings import check_folder_name
-from uno_flex_env.envs.vec_env import BOTS
+from uno_flex_env.batch import BOTS
 
 HELP = """\
 Play a round robin: at each number of players, one seat of every policy meets every other policy in all other seats, and

@@ -16,18 +16,28 @@ def main(path: str, games: int, players: int, parts: int, steps: int) -> None:
     assert spec.loader is not None
     core = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(core)
-    batch = core.Batch(games, players, core.Rules(), players - 1, False, 0, 0, 0, True, 1)
+    batch = core.Batch(
+        num_envs=games,
+        num_players=players,
+        rules=core.Rules(),
+        dealer=players - 1,
+        match=False,
+        reward=0,
+        history=0,
+        max_decisions=0,
+        autoreset=True,
+        num_threads=1,
+    )
     batch.set_buffers(
-        array("i", [-1]) * games,
-        bytearray(games * core.NUM_FEATURES),
-        array("b", [0]) * (games * core.NUM_ACTIONS),
-        array("h"),
-        array("f", [0.0]) * (games * players),
-        bytearray(games),
-        bytearray(games),
-        array("b", [0]) * games,
-        bytearray(),
-        0,
+        actions=array("i", [-1]) * games,
+        observations=bytearray(games * core.NUM_FEATURES),
+        action_masks=array("b", [0]) * (games * core.NUM_ACTIONS),
+        histories=array("h"),
+        rewards=array("f", [0.0]) * (games * players),
+        terminated=bytearray(games),
+        truncated=bytearray(games),
+        current_player=array("b", [0]) * games,
+        final_obs=bytearray(),
     )
     batch.seed(1)
     batch.reset()

@@ -95,7 +95,7 @@ class Session:
         self.console.print(f"You are {self.config.name}, in seat {self.seat}. `help` says what can be typed.")
         while not self.played.is_over:
             game = self.game
-            if game.to_move == self.seat:
+            if game.current_player == self.seat:
                 self.decide()
             else:
                 self.played.play(self.answer(self.policies[game.state.current_player]))

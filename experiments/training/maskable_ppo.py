@@ -37,8 +37,8 @@ from agents.policy_factory import make_policy
 from experiments.training.monitor import Monitor
 from experiments.training.run import begin, final_table, measure
 from experiments.training.train_config import TrainConfig
+from uno_flex_env.batch import BOTS
 from uno_flex_env.envs.sb3 import SB3VecEnv
-from uno_flex_env.envs.vec_env import BOTS
 
 LOGGED = {
     "policy_loss": "policy_gradient_loss",

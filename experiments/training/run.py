@@ -27,7 +27,7 @@ from experiments.training.checkpoint_file import CHECKPOINT
 from experiments.training.monitor import Monitor
 from experiments.training.train_config import CONFIG, TrainConfig, load_config
 from experiments.training.trainer import Trainer
-from uno_flex_env.envs.vec_env import BOTS
+from uno_flex_env.batch import BOTS
 
 
 def begin(config: TrainConfig) -> Path:

@@ -19,8 +19,8 @@ def plays(game: Game, *without: str) -> set[str]:
     """What the expert does at a table, whatever its luck."""
     keys = decision_noise(0, 0, 0, np.arange(50))
     observation = np.empty(NUM_FEATURES, np.uint8)
-    assert game.to_move is not None
-    game.state.encode(game.to_move, observation)
+    assert game.current_player is not None
+    game.state.encode(game.current_player, observation)
     mask = np.zeros(NUM_ACTIONS, np.int8)
     mask[[text_to_action(text) for text in game.legal_actions]] = 1
     batch = Decisions(np.tile(observation, (len(keys), 1)), np.tile(mask, (len(keys), 1)), keys)

@@ -24,7 +24,7 @@ from agents.policy import Decisions
 from tests.support.learning import KINDS, NAMES, make_network, one_thread
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
-from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
+from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 
 ROWS = 3_400
 """Masks of each part of the largest test: 102,000 in all."""

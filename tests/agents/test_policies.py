@@ -17,8 +17,8 @@ from agents.policy import Decisions, Policy
 from agents.policy_factory import make_policy
 from tests.support.episodes import EVERY_PHASE, RULE_SETS
 from uno_flex_env import Rules, VecEnv
+from uno_flex_env.batch import BOTS
 from uno_flex_env.envs.sb3 import SB3VecEnv
-from uno_flex_env.envs.vec_env import BOTS
 from uno_flex_env.observation import LAYOUT
 from uno_flex_env.seeding import decision_noise, uniforms
 
@@ -60,8 +60,8 @@ def policy_of(spec: str) -> Policy:
 
 def decisions(env: VecEnv, policy: Policy, seed: int = 0) -> Decisions:
     """What the policy is asked in these games."""
-    history = env.histories[:, env.history - policy.history :] if policy.history else None
-    rows = np.arange(env.num_games)
+    history = env.histories[:, env.options.history - policy.history :] if policy.history else None
+    rows = np.arange(env.num_envs)
     return Decisions(env.observations, env.action_masks, decision_noise(seed, rows, env.current_player, 0), history)
 
 

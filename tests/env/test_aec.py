@@ -114,7 +114,7 @@ def test_the_environment_plays_the_game(num_players, rules):
         game = Game(num_players, rules, seed=seed)
         while not game.is_over:
             assert env.core == game.state
-            assert env.agent_selection == f"player_{game.to_move}"
+            assert env.agent_selection == f"player_{game.current_player}"
             mask = env.infos[env.agent_selection]["action_mask"]
             assert [TEXTS[action] for action in np.flatnonzero(mask)] == game.legal_actions
             assert not any(env.terminations.values())

@@ -8,8 +8,8 @@ import pytest
 from tests.support.episodes import EVERY_PHASE, NO_MATCHES, SHORT, card_points, payoffs
 from uno_flex_env import Game, Rules, State, playout
 from uno_flex_env.actions import TEXTS
-from uno_flex_env.envs.seat_games import LearnerGames
-from uno_flex_env.envs.vec_env import BOTS
+from uno_flex_env.batch import BOTS
+from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.game import snapshot
 
 
@@ -73,7 +73,7 @@ def groups_of(bot: str, legal: list[int]) -> list[list[int]]:
 
 def check_bot(bot: str, as_described: str) -> None:
     """Every choice of a bot is one that its description allows, and within that each as likely as any other."""
-    games = LearnerGames(150, 3, EVERY_PHASE, opponents=bot, history=500)
+    games = SeatGames(150, 3, EVERY_PHASE, opponents=bot, history=500)
     games.reset(1)
     over, rng = np.zeros(150, np.bool_), np.random.default_rng(0)
     while not over.all():
@@ -83,7 +83,7 @@ def check_bot(bot: str, as_described: str) -> None:
     for game, events in enumerate(games.histories.tolist()):
         if events[0][1] >= 0:
             continue  # so long a game that its first events are forgotten
-        state = State.deal(EVERY_PHASE.core, 3, 2, games._games.episode_seed(game))
+        state = State.deal(EVERY_PHASE.core, 3, 2, games.batch.episode_seed(game))
         for seat, action, _ in (event for event in events if event[1] >= 0):
             if seat:
                 choice = next(group for group in groups_of(as_described, state.legal_actions()) if group)
@@ -128,7 +128,7 @@ def test_playouts_begin_at_any_decision():
     """A state one action from its end gives that end's winner and points (rules 8)."""
     found = set[tuple[int, int]]()
     for seed in range(300):
-        game = Game.from_position([["y2"], ["r1", "b5/y"], ["rS", "WF"]], "y5/b", to_move=0, seed=seed)
+        game = Game.from_position([["y2"], ["r1", "b5/y"], ["rS", "WF"]], "y5/b", current_player=0, seed=seed)
         points = sum(map(card_points, game.hands[1] + game.hands[2]))
         winners, scored = playout([game.state], "flex_any", seed=seed)
         found.add((int(winners[0, 0]), int(scored[0, 0]) - points))

@@ -14,7 +14,7 @@ from pettingzoo.utils import wrappers
 
 from tests.support.episodes import RULE_SETS
 from uno_flex_env import uno_flex_v0
-from uno_flex_env.envs.registration import ENV_ID
+from uno_flex_env.envs import ENV_ID
 from uno_flex_env.envs.single_agent import SingleAgentEnv
 from uno_flex_env.render import modes as display
 
@@ -151,7 +151,7 @@ def test_gymnasiums_checker_can_fail(monkeypatch):
     monkeypatch.setattr(
         AnyAction,
         "_observe",
-        lambda env: {"observation": env.games.observations[0], "action_mask": env.games.action_masks[0]},
+        lambda env: {"observation": env.seat_games.observations[0], "action_mask": env.seat_games.action_masks[0]},
     )
     with pytest.raises(AssertionError, match="share an object"):
         check_env(AnyAction(), skip_render_check=True)

@@ -38,7 +38,7 @@ def test_an_illegal_action_is_refused_with_what_is_legal_and_changes_nothing(pha
         if game.is_over:
             assert "the round is over" in message
         else:
-            assert f"player {game.to_move}" in message
+            assert f"player {game.current_player}" in message
             assert message.split("legal: ")[1].split() == game.legal_actions
     assert (game.state.to_bytes(), game.to_record()) == (before, record)
 
@@ -111,8 +111,8 @@ def test_without_a_seed_every_game_is_another_one():
 
 def test_without_a_dealer_seat_0_begins(num_players):
     """Rules 8."""
-    assert (Game(num_players, seed=1).dealer, Game(num_players, seed=1).to_move) == (num_players - 1, 0)
-    assert [Game(num_players, seed=1, dealer=seat).to_move for seat in range(num_players)] == [
+    assert (Game(num_players, seed=1).dealer, Game(num_players, seed=1).current_player) == (num_players - 1, 0)
+    assert [Game(num_players, seed=1, dealer=seat).current_player for seat in range(num_players)] == [
         (seat + 1) % num_players for seat in range(num_players)
     ]
 
@@ -214,11 +214,11 @@ def test_before_the_first_action_there_is_nothing_to_take_back():
 def test_the_end_of_a_round_can_be_taken_back():
     """Fault 11: winner and points go, too."""
     game = table("g5 | 0: g1 | 1: b4").play("g1")
-    assert (game.is_over, game.winner, game.points, game.to_move) == (True, 0, 4, None)
+    assert (game.is_over, game.winner, game.points, game.current_player) == (True, 0, 4, None)
 
     game.undo()
 
-    assert (game.is_over, game.winner, game.points, game.to_move) == (False, None, 0, 0)
+    assert (game.is_over, game.winner, game.points, game.current_player) == (False, None, 0, 0)
 
 
 # --- Records --------------------------------------------------------------------------------------------------------
@@ -334,8 +334,8 @@ def test_a_position_has_no_record():
         ({"color": "rg"}, "color"),
         ({"color": ""}, "color"),
         ({"color": "r"}, "color"),
-        ({"to_move": 2}, "to_move"),
-        ({"to_move": -1}, "to_move"),
+        ({"current_player": 2}, "current_player"),
+        ({"current_player": -1}, "current_player"),
         ({"direction": 0}, "direction"),
         ({"direction": 257}, "direction"),
         ({"direction": -255}, "direction"),
@@ -454,7 +454,8 @@ def test_the_properties_are_the_snapshot(num_players):
     for phase in PHASES:
         game = decision(phase, num_players, 4)
         snapshot = game.snapshot()
-        for name in ("ply", "phase", "to_move", "direction", "top", "color", "hands", "draw_pile", "discard_pile"):
+        assert snapshot["to_move"] == game.current_player
+        for name in ("ply", "phase", "direction", "top", "color", "hands", "draw_pile", "discard_pile"):
             assert snapshot[name] == getattr(game, name)
         for name in ("drawn", "pending_draw", "winner", "points"):
             assert snapshot[name] == getattr(game, name)
@@ -505,7 +506,7 @@ def test_the_deal_moves_one_seat_to_the_left(num_players):
         for played in match.rounds:
             while played.ply:
                 played.undo()
-            assert (played.to_move, played.power) == ((played.dealer + 1) % num_players, "+" * num_players)
+            assert (played.current_player, played.power) == ((played.dealer + 1) % num_players, "+" * num_players)
 
 
 def test_a_round_without_a_winner_scores_nothing_and_the_next_one_follows():

@@ -14,7 +14,7 @@ from tests.support.episodes import EVERY_PHASE, NO_MATCHES, SHORT, first_legal, 
 from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import TEXTS
 from uno_flex_env.envs.gym_vector import UnoFlexVectorEnv
-from uno_flex_env.envs.seat_games import LearnerGames
+from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.game import snapshot
 
 MODES = list(AutoresetMode)
@@ -43,7 +43,7 @@ def check_same_as_sync(env: UnoFlexVectorEnv, steps: int, **options: Any) -> int
         "UnoFlex-v0", len(seeds), "sync", vector_kwargs={"autoreset_mode": mode}, disable_env_checker=True, **options
     )
     assert same(env.reset(seed=seeds), other.reset(seed=seeds))  # type: ignore[arg-type]  # Gymnasium's own allows it
-    rng, masks, ends = np.random.default_rng(0), env.games.action_masks, 0
+    rng, masks, ends = np.random.default_rng(0), env.seat_games.action_masks, 0
     for _ in range(steps):
         results = env.step(actions := choices(masks, rng))
         assert same(results, other.step(actions))
@@ -80,9 +80,9 @@ class LateView(UnoFlexVectorEnv):
     """What is seen after a deal is the old game."""
 
     def step(self, actions: Any) -> Any:
-        before = self.games.observations.copy()
+        before = self.seat_games.observations.copy()
         observations, *rest = super().step(actions)
-        over = self.games.terminated
+        over = self.seat_games.terminated
         observations["observation"][over] = before[over]
         return observations, *rest
 
@@ -146,8 +146,8 @@ def check_rewards(num_players: int, opponents: Any) -> None:
         _, rewards, terminated, _, infos = env.step(choices(infos["action_mask"], rng))
         totals += rewards
         for game in np.flatnonzero(terminated).tolist():
-            seat = int(env.games.learners[game])
-            assert totals[game] == np.float32(payoffs(snapshot(env.games.state(game)), "points")[seat])
+            seat = int(env.seat_games.learning_seats[game])
+            assert totals[game] == np.float32(payoffs(snapshot(env.seat_games.state(game)), "points")[seat])
             totals[game], ended = 0.0, ended + 1
         if terminated.any():
             _, infos = env.reset(options={"reset_mask": terminated})
@@ -162,8 +162,8 @@ def test_the_learner_is_handed_the_payoff_of_its_seat(num_players, opponents):
 @pytest.mark.parametrize("opponents", ["flex_any", first_legal], ids=["bots", "policies"])
 def test_the_reward_check_can_fail(monkeypatch, opponents):
     """Fault 1: only what the learner's own card has brought is paid."""
-    share = LearnerGames._learners_share
-    monkeypatch.setattr(LearnerGames, "_learners_share", lambda games: np.maximum(share(games), 0))
+    share = SeatGames._paid_to_learning_seats
+    monkeypatch.setattr(SeatGames, "_paid_to_learning_seats", lambda games: np.maximum(share(games), 0))
     with pytest.raises(AssertionError):
         check_rewards(3, opponents)
 
@@ -259,11 +259,11 @@ def test_a_reset_mask_deals_the_games_that_it_names():
     for mode in MODES:
         env = UnoFlexVectorEnv(4, opponents="flex_any", autoreset_mode=mode)
         env.reset(seed=1)
-        before = [env.games.state(game) for game in range(4)]
+        before = [env.seat_games.state(game) for game in range(4)]
         mask = np.array([False, True, False, True])
         options = {"reset_mask": mask}
         env.reset(options=options)
-        assert [env.games.state(game) == before[game] for game in range(4)] == [True, False, True, False]
+        assert [env.seat_games.state(game) == before[game] for game in range(4)] == [True, False, True, False]
         assert options["reset_mask"] is mask
 
 
@@ -271,13 +271,13 @@ def test_seeds_reach_the_games_that_are_reset():
     """A list has one for each game; the single environment plays the same with it."""
     env = UnoFlexVectorEnv(4, opponents="flex_any", seat="random")
     env.reset(seed=[3, 4, 5, 6])
-    states = [env.games.state(game) for game in range(4)]
+    states = [env.seat_games.state(game) for game in range(4)]
     env.reset(seed=[5, 3, 3, 3], options={"reset_mask": np.array([True, True, False, False])})
-    assert env.games.state(0) == states[2]
-    assert env.games.state(1) == states[0]
-    assert env.games.state(2) == states[2]
+    assert env.seat_games.state(0) == states[2]
+    assert env.seat_games.state(1) == states[0]
+    assert env.seat_games.state(2) == states[2]
     env.reset(seed=[None, 4, None, 6])
-    assert [env.games.state(game) == states[game] for game in range(4)] == [False, True, False, True]
+    assert [env.seat_games.state(game) == states[game] for game in range(4)] == [False, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -330,12 +330,12 @@ def test_an_illegal_action_is_refused_and_no_game_moves(mode):
     mask = infos["action_mask"][2]
     actions = infos["action_mask"].argmax(axis=1)
     actions[2] = mask.argmin()
-    before = [env.games.state(game) for game in range(4)]
+    before = [env.seat_games.state(game) for game in range(4)]
     legal = " ".join(TEXTS[action] for action in np.flatnonzero(mask))
     with pytest.raises(IllegalActionError) as refusal:
         env.step(actions)
     assert str(refusal.value) == f"game 2: action {actions[2]} ({TEXTS[actions[2]]}) is illegal now; legal: {legal}"
-    assert [env.games.state(game) for game in range(4)] == before
+    assert [env.seat_games.state(game) for game in range(4)] == before
 
 
 @pytest.mark.parametrize(
@@ -396,5 +396,5 @@ def test_observations_are_the_callers_if_copied(copied):
     assert np.shares_memory(after["observation"], observations["observation"]) != copied
     assert np.array_equal(infos["action_mask"], masks)
     kept = copy.deepcopy(results)
-    env.step(choices(env.games.action_masks, rng))
+    env.step(choices(env.seat_games.action_masks, rng))
     assert same(tuple(results), tuple(kept))

@@ -39,7 +39,7 @@ def transcript(env: UnoFlexVectorEnv, rows: int, steps: int = 60) -> list[bytes]
     rng, lines = np.random.default_rng(0), []
     for step in range(steps):
         masks = np.zeros((64, NUM_ACTIONS), np.int8)
-        masks[: env.num_envs] = env.games.action_masks
+        masks[: env.num_envs] = env.seat_games.action_masks
         observations, *results, infos = env.step(choices(masks, rng)[: env.num_envs])
         lines += [part[:rows].tobytes() for part in (*observations.values(), *results, infos["action_mask"])]
         if step == steps // 2:
@@ -128,7 +128,7 @@ def test_gymnasium_makes_it():
         env = gymnasium.make_vec("UnoFlex-v0", 3, autoreset_mode=mode, num_players=5, history=2)
         assert isinstance(env, UnoFlexVectorEnv)
         assert env.metadata["autoreset_mode"] is mode
-        assert env.games.num_players == 5
+        assert env.seat_games.num_players == 5
         assert env.observation_space.sample()["history"].shape == (3, 2, 3)
         assert env.single_action_space == gymnasium.make("UnoFlex-v0").action_space
     assert gymnasium.make_vec("UnoFlex-v0").metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
@@ -138,13 +138,13 @@ def test_gymnasium_makes_it():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_envs": 0}, "num_games must be a whole number"),
+        ({"num_envs": 0}, "num_envs must be a whole number"),
         ({"autoreset_mode": "Never"}, "autoreset_mode must be one of 'NextStep', 'SameStep', 'Disabled', got 'Never'"),
         ({"copy": 1}, "copy must be True or False"),
         ({"seat": 2}, "seat must be a whole number from 0 to 1"),
         ({"seat": "first"}, "seat must be a whole number"),
         ({"opponents": "clever"}, "no such bot: 'clever'"),
-        ({"opponents": ["random", "random"]}, "2 players: the learner has 1 opponents, got 2"),
+        ({"opponents": ["random", "random"]}, "2 players: the learning seat has 1 opponents, got 2"),
         ({"opponents": [1]}, "an opponent must be the name of a rule bot or a policy, got 1"),
         ({"num_threads": 0}, "num_threads must be a whole number"),
         ({"history": -1}, "history must be a whole number"),

@@ -37,12 +37,12 @@ from uno_flex_env.state import STATE_DTYPE, state_from_json, state_to_json
 
 def sees(game: Game, viewer: int) -> dict[str, Any]:
     """What lies open to this player, in the order of the rules; nothing else about the table."""
-    mine = game.to_move == viewer
+    mine = game.current_player == viewer
     return {
         "hand": game.hands[viewer],
         "sizes": [len(hand) for hand in game.hands],
         "discards": game.state.discards,
-        "table": (game.top, game.color, game.direction, game.power, game.draw_pile, game.phase, game.to_move),
+        "table": (game.top, game.color, game.direction, game.power, game.draw_pile, game.phase, game.current_player),
         "owed": game.state.owed,
         "drawn": game.drawn if mine else None,
         "legal": game.legal_actions if mine else None,
@@ -56,7 +56,7 @@ def story(game: Game, viewer: int) -> list[Any]:
     told: list[Any] = []
     while game.ply:
         told.append((actions[game.ply - 1], sees(game, viewer)))
-        decider = game.undo().to_move
+        decider = game.undo().current_player
         if actions[game.ply] == "challenge" and decider == viewer:
             told.append(game.hands[game.state.actor])
     return [sees(game, viewer), *reversed(told)]
@@ -84,7 +84,7 @@ def look(game: Game, viewer: int) -> list[bytes]:
     """Everything that anybody is given in this player's place: the view, the observation, the mask if it decides."""
     features, mask = np.zeros(NUM_FEATURES, np.uint8), np.zeros(216, np.int8)
     game.state.encode(viewer, features)
-    if game.to_move == viewer:
+    if game.current_player == viewer:
         game.state.write_mask(mask)
     return [game.state.hide(viewer).to_bytes(), features.tobytes(), mask.tobytes()]
 

@@ -8,7 +8,7 @@ import pytest
 from tests.support.episodes import first_legal
 from uno_flex_env import IllegalActionError
 from uno_flex_env.envs.gym_vector import UnoFlexVectorEnv
-from uno_flex_env.envs.seat_games import LearnerGames
+from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.observation import NUM_FEATURES
 
 
@@ -26,14 +26,14 @@ class Recorder:
 def test_a_policy_gets_all_rows_in_which_its_seats_decide():
     """Fault 3: what their movers see and may do, and nothing else; in arrays that it may keep and overwrite."""
     recorder = Recorder()
-    games = LearnerGames(40, 4, opponents=[recorder, "flex_any", recorder], history=2)
+    games = SeatGames(40, 4, opponents=[recorder, "flex_any", recorder], history=2)
     row, seen = np.empty(NUM_FEATURES, np.uint8), list[int]()
     advance = games._advance
 
     def watched() -> Any:
         batch = recorder.batches[-1] if recorder.batches else None
         if batch is not None and len(seen) < len(recorder.batches):
-            waiting = [game for game in range(40) if games._current_players[game] in (1, 3)]
+            waiting = [game for game in range(40) if games.batch.current_player[game] in (1, 3)]
             assert len(batch["observation"]) == len(waiting)
             for i, game in enumerate(waiting):
                 games.state(game).encode(games.state(game).current_player, row)
@@ -50,9 +50,9 @@ def test_a_policy_gets_all_rows_in_which_its_seats_decide():
     assert max(seen) > 20
 
 
-def play_on(games: LearnerGames, steps: int = 20) -> None:
+def play_on(games: SeatGames, steps: int = 20) -> None:
     for _ in range(steps):
-        games.step(games.action_masks.argmax(axis=1), alone=games._current_players < 0)
+        games.step(games.action_masks.argmax(axis=1), alone=games.batch.current_player < 0)
 
 
 def test_each_policy_plays_its_seats():
@@ -61,9 +61,9 @@ def test_each_policy_plays_its_seats():
     def never(batch: dict[str, Any]) -> Any:
         raise AssertionError
 
-    games = LearnerGames(20, 3, opponents=[first_legal, "flex_any"], seat="random", history=1)
+    games = SeatGames(20, 3, opponents=[first_legal, "flex_any"], seat="random", history=1)
     games.reset(0)
-    assert set(games.learners.tolist()) == {0, 1, 2}
+    assert set(games.learning_seats.tolist()) == {0, 1, 2}
     games.opponents = ["flex_any", never]
     with pytest.raises(AssertionError):
         play_on(games)
@@ -74,12 +74,12 @@ def test_opponents_may_be_exchanged_between_steps():
     env = UnoFlexVectorEnv(10, opponents="flex_any")
     _, infos = env.reset(seed=0)
     recorder = Recorder()
-    env.games.opponents = recorder
+    env.seat_games.opponents = recorder
     for _ in range(5):
         *_, infos = env.step(infos["action_mask"].argmax(axis=1))
     calls = len(recorder.batches)
     assert calls >= 5
-    env.games.opponents = "flex_any"
+    env.seat_games.opponents = "flex_any"
     env.step(infos["action_mask"].argmax(axis=1))
     assert len(recorder.batches) == calls
 
@@ -96,11 +96,11 @@ def test_what_a_policy_answers_is_checked(answer, error, message):
     """Its games then wait for it, not for their learners: they have to be reset."""
     env = UnoFlexVectorEnv(6)
     env.reset(seed=0)
-    env.games.opponents = answer
+    env.seat_games.opponents = answer
     with pytest.raises(error, match=message):
-        play_on(env.games)
+        play_on(env.seat_games)
     with pytest.raises(RuntimeError, match="an opponent failed to act; reset the games"):
-        env.step(env.games.action_masks.argmax(axis=1))
-    env.games.opponents = "random"
+        env.step(env.seat_games.action_masks.argmax(axis=1))
+    env.seat_games.opponents = "random"
     env.reset()
-    env.step(env.games.action_masks.argmax(axis=1))
+    env.step(env.seat_games.action_masks.argmax(axis=1))

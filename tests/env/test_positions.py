@@ -8,8 +8,9 @@ import pytest
 from tests.support.episodes import EVERY_PHASE
 from tests.support.notation import table
 from uno_flex_env import Game, IllegalActionError, Rules
-from uno_flex_env.envs.vec_env import BOTS, playout
+from uno_flex_env.batch import BOTS
 from uno_flex_env.positions import Positions
+from uno_flex_env.vec_env import playout
 
 TABLES = [*((num_players, Rules()) for num_players in range(2, 9)), (3, EVERY_PHASE)]
 

@@ -37,7 +37,7 @@ def check_table(game: Game, cards: Counter[str]) -> None:
     assert (len(state.pile_order()), len(state.discards)) == (game.draw_pile, game.discard_pile)
     assert "+" in game.power
     assert (game.legal_actions == []) == game.is_over
-    assert (game.to_move is None) == game.is_over
+    assert (game.current_player is None) == game.is_over
     assert game.top in [CODES[face] for face in state.discards]
     assert state.check() is None
 

@@ -25,7 +25,7 @@ from tests.support.episodes import EVERY_PHASE, SHORT, first_legal
 from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
 from uno_flex_env.envs.sb3 import SB3VecEnv
-from uno_flex_env.envs.seat_games import LearnerGames
+from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.envs.single_agent import SingleAgentEnv
 from uno_flex_env.observation import NUM_FEATURES
 
@@ -190,11 +190,11 @@ def test_an_illegal_action_is_refused_and_no_game_moves():
     actions = masks.argmax(axis=1)
     actions[3] = masks[3].argmin()
     legal = " ".join(TEXTS[action] for action in np.flatnonzero(masks[3]))
-    before = [env.games.state(game) for game in range(4)]
+    before = [env.seat_games.state(game) for game in range(4)]
     with pytest.raises(IllegalActionError) as refusal:
         env.step(actions)
     assert str(refusal.value) == f"game 3: action {actions[3]} ({TEXTS[actions[3]]}) is illegal now; legal: {legal}"
-    assert [env.games.state(game) for game in range(4)] == before
+    assert [env.seat_games.state(game) for game in range(4)] == before
 
 
 def small_learner(env: VecEnv, **options: Any) -> MaskablePPO:
@@ -333,7 +333,7 @@ def test_the_check_of_the_cost_of_masks_can_fail():
 
     class Asking(SB3VecEnv):
         def action_masks(self) -> Any:
-            states = [self.games.state(game) for game in range(self.num_envs)]
+            states = [self.seat_games.state(game) for game in range(self.num_envs)]
             return np.array([[state.is_legal(action) for action in range(NUM_ACTIONS)] for state in states])
 
     assert mask_share(Asking(256)) > 0.15
@@ -395,7 +395,7 @@ def test_opponents_may_be_exchanged_by_attribute():
     assert env.get_attr("opponents") == [("random",)] * 3
     env.set_attr("opponents", first_legal)
     assert env.get_attr("opponents", indices=0) == [(first_legal,)]
-    assert isinstance(env.get_attr("games")[0], LearnerGames)
+    assert isinstance(env.get_attr("seat_games")[0], SeatGames)
     with pytest.raises(ValueError, match="belongs to all games"):
         env.set_attr("opponents", "random", indices=[1])
     with pytest.raises(AttributeError, match="oponents"):

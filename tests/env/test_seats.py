@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from uno_flex_env import Game, Rules, State
+from uno_flex_env.batch import BOTS
 from uno_flex_env.cards import CODES, FACES
-from uno_flex_env.envs.vec_env import BOTS, playout
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES, parts
+from uno_flex_env.vec_env import playout
 
 ALL_SWITCHES = Rules(uno_call="explicit", stacking=True, flex_draw_four_challenge=True, draw_until_playable=True)
 
@@ -29,7 +30,7 @@ def rotated_tables(num_players: int, seed: int, rules: Rules) -> list[Game]:
             hands[-k:] + hands[:-k] if k else hands,
             top,
             power=power[-k:] + power[:-k] if k else power,
-            to_move=k,
+            current_player=k,
             draw_pile=deck,
             rules=rules,
         )

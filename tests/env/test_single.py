@@ -25,7 +25,7 @@ from tests.support.episodes import (
 )
 from uno_flex_env import IllegalActionError, Match, NotationError, Rules, State
 from uno_flex_env.actions import FLEX_ACTIONS, NUM_ACTIONS, TEXTS
-from uno_flex_env.envs.seat_games import LearnerGames
+from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.envs.single_agent import SingleAgentEnv
 from uno_flex_env.game import PHASES as PHASE_NAMES
 from uno_flex_env.game import snapshot
@@ -51,7 +51,7 @@ def check_rewards(num_players: int, reward: Literal["win", "points"], opponents:
     rng, seen = random.Random(num_players), set[bool]()
     for seed in range(200):
         total = play(env, rng, seed)
-        assert total == float(np.float32(payoffs(snapshot(env.games.state(0)), reward)[env.learner]))
+        assert total == float(np.float32(payoffs(snapshot(env.seat_games.state(0)), reward)[env.learning_seat]))
         seen.add(total > 0)
         if seed > 6 and seen == {True, False}:
             return
@@ -68,12 +68,12 @@ def test_the_learner_is_handed_the_payoff_of_its_seat(num_players, reward, oppon
 @pytest.mark.parametrize("opponents", ["flex_any", Recorder()], ids=["bots", "policies"])
 def test_the_reward_check_can_fail(monkeypatch, opponents):
     """Fault 1: only an episode that the learner's own card has ended is paid."""
-    share = LearnerGames._learners_share
+    share = SeatGames._paid_to_learning_seats
 
-    def own_wins(games: LearnerGames) -> Any:
+    def own_wins(games: SeatGames) -> Any:
         return np.maximum(share(games), 0)
 
-    monkeypatch.setattr(LearnerGames, "_learners_share", own_wins)
+    monkeypatch.setattr(SeatGames, "_paid_to_learning_seats", own_wins)
     with pytest.raises(AssertionError):
         check_rewards(3, "points", opponents)
 
@@ -91,7 +91,7 @@ def test_the_environment_plays_the_game(num_players, reward, match):
             return
         opponent.actions.clear()
         observation, _ = env.reset(seed=seed)
-        deal = env.games._games.episode_seed(0)
+        deal = env.seat_games.batch.episode_seed(0)
         if deal != first_deal(num_players, seed):
             dealt_again += 1
             continue
@@ -99,8 +99,8 @@ def test_the_environment_plays_the_game(num_players, reward, match):
         catch_up(table, opponent, match)
         rounds_missed += len(table.rounds)
         while not over:
-            assert table.game.to_move == env.learner
-            assert (observation["observation"] == view(table.game.state, env.learner)).all()
+            assert table.game.current_player == env.learning_seat
+            assert (observation["observation"] == view(table.game.state, env.learning_seat)).all()
             action = choose(observation["action_mask"], opponent.rng)
             table.play(action)
             observation, step_reward, over, _, _ = env.step(action)
@@ -108,7 +108,7 @@ def test_the_environment_plays_the_game(num_players, reward, match):
             total += step_reward
         assert table.is_over or not match
         paid = table.rounds if reward == "points" else table.rounds[-1:]
-        expected = sum(payoffs(game.snapshot(), reward)[env.learner] for game in paid)
+        expected = sum(payoffs(game.snapshot(), reward)[env.learning_seat] for game in paid)
         assert total == pytest.approx(expected, abs=1e-5)
     raise AssertionError("the learner always decides before the first round ends")
 
@@ -122,10 +122,10 @@ def catch_up(table: Match, opponent: Recorder, match: bool) -> None:
 
 def first_deal(num_players: int, seed: int) -> int:
     """The seed with which the first episode after `reset(seed)` is dealt, whether or not the learner gets to decide."""
-    games = LearnerGames(1, num_players, Rules(hand_size=1), opponents=first_legal)
-    games._games.seed(seed)
-    games._games.reset()
-    return games._games.episode_seed(0)
+    games = SeatGames(1, num_players, Rules(hand_size=1), opponents=first_legal)
+    games.batch.seed(seed)
+    games.batch.reset()
+    return games.batch.episode_seed(0)
 
 
 def view(state: State, seat: int) -> Any:
@@ -144,10 +144,10 @@ def check_blindness() -> None:
     for seed in range(200):
         env.reset(seed=seed)
         while env._live:
-            games, state = env.games._games, env.games.state(0)
+            games, state = env.seat_games.batch, env.seat_games.state(0)
             before, saved = env._observe(), games.to_bytes()
             for world_seed in range(2):
-                world = state.hide(env.learner).determinize(world_seed)
+                world = state.hide(env.learning_seat).determinize(world_seed)
                 games.from_bytes(world.to_bytes() + saved[len(world.to_bytes()) :])
                 games.refresh()
                 after = env._observe()
@@ -172,7 +172,7 @@ def test_the_blindness_check_can_fail(monkeypatch):
     """Fault 3: the observation of the next seat."""
 
     def leak(env: SingleAgentEnv) -> Any:
-        return {"observation": view(env.games.state(0), (env.learner + 1) % 3)}
+        return {"observation": view(env.seat_games.state(0), (env.learning_seat + 1) % 3)}
 
     monkeypatch.setattr(SingleAgentEnv, "_observe", leak)
     with pytest.raises(AssertionError):
@@ -183,7 +183,7 @@ def check_masks(steps: int) -> None:
     env = SingleAgentEnv(4, EVERY_PHASE, seat="random")
     observation, info = env.reset(seed=0)
     for _ in range(steps):
-        state, mask = env.games.state(0), observation["action_mask"]
+        state, mask = env.seat_games.state(0), observation["action_mask"]
         assert mask.dtype == np.int8
         assert np.flatnonzero(mask).tolist() == state.legal_actions()
         assert (mask == info["action_mask"]).all()
@@ -193,7 +193,7 @@ def check_masks(steps: int) -> None:
         if not env._live:
             observation, info = env.reset()
             continue
-        assert state.current_player == env.learner
+        assert state.current_player == env.learning_seat
         observation, *_, info = env.step(env.action_space.sample(mask))
 
 
@@ -286,7 +286,7 @@ def check_end(rules: Rules, max_decisions: int | None) -> str:
     observation, _ = env.reset(seed=3)
     for decisions in count(1):
         observation, reward, terminated, truncated, _ = env.step(choose(observation["action_mask"], rng))
-        state = env.games.state(0)
+        state = env.seat_games.state(0)
         assert terminated == state.is_over
         assert truncated == (not state.is_over and decisions == max_decisions)
         if terminated or truncated:
@@ -306,13 +306,13 @@ def test_each_end_raises_its_flag():
 
 def test_the_check_of_ends_can_fail(monkeypatch):
     """Fault 12: what was cut is called terminated."""
-    step = LearnerGames.step
+    step = SeatGames.step
 
-    def confuse(games: LearnerGames, *args: Any) -> None:
+    def confuse(games: SeatGames, *args: Any) -> None:
         step(games, *args)
         games.terminated |= games.truncated
 
-    monkeypatch.setattr(LearnerGames, "step", confuse)
+    monkeypatch.setattr(SeatGames, "step", confuse)
     with pytest.raises(AssertionError):
         check_end(Rules(), 4)
 
@@ -337,8 +337,8 @@ def test_the_seat_is_fixed_or_drawn():
     for seed in range(60):
         drawn.reset(seed=seed)
         fixed.reset(seed=seed)
-        assert fixed.learner == 3
-        seats.append(drawn.learner)
+        assert fixed.learning_seat == 3
+        seats.append(drawn.learning_seat)
     assert set(seats) == set(range(5))
 
 

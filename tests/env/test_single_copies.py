@@ -23,7 +23,7 @@ from tests.support.episodes import (
     learner_transcript,
 )
 from uno_flex_env import Rules
-from uno_flex_env.envs.seat_games import LearnerGames
+from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.envs.single_agent import SingleAgentEnv
 from uno_flex_env.game import PHASES as PHASE_NAMES
 
@@ -103,14 +103,14 @@ def test_the_transcript_shows_every_option(option):
 
 def test_the_check_of_options_can_fail(monkeypatch):
     """Fault 7: a reset forgets who plays the other seats."""
-    reset = LearnerGames.reset
+    reset = SeatGames.reset
 
-    def forget(games: LearnerGames, seed: int) -> None:
+    def forget(games: SeatGames, seed: int) -> None:
         games.opponents = "random"
         reset(games, seed)
 
     new = learner_transcript(SingleAgentEnv(**OTHER_OPTIONS), seed=9)
-    monkeypatch.setattr(LearnerGames, "reset", forget)
+    monkeypatch.setattr(SeatGames, "reset", forget)
     assert learner_transcript(SingleAgentEnv(**OTHER_OPTIONS), seed=9) != new
 
 
@@ -119,7 +119,7 @@ def test_the_check_of_options_can_fail(monkeypatch):
     [
         ({"num_players": 9}, "num_players must be from 2 to 8, got 9"),
         ({"opponents": "expert"}, "no such bot: 'expert'; there are random, flex_any"),
-        ({"opponents": ["random", "random"]}, "2 players: the learner has 1 opponents, got 2"),
+        ({"opponents": ["random", "random"]}, "2 players: the learning seat has 1 opponents, got 2"),
         ({"opponents": [3]}, "an opponent must be the name of a rule bot or a policy, got 3"),
         ({"seat": 2}, "seat must be a whole number from 0 to 1, got 2"),
         ({"reward": "score"}, "reward must be one of 'win', 'points', got 'score'"),
@@ -148,7 +148,7 @@ def check_copies(make: Callable[[SingleAgentEnv], SingleAgentEnv]) -> None:
     for seed in range(200):
         env.reset(seed=seed)
         while env._live and missing:
-            phase = PHASE_NAMES[env.games.state(0).phase]
+            phase = PHASE_NAMES[env.seat_games.state(0).phase]
             if phase in missing and rng.random() < 0.3:
                 missing.remove(phase)
                 there = learner_transcript(make(env), deal=False)
@@ -185,7 +185,7 @@ def test_the_check_of_copies_can_fail():
     "code",
     [
         "import gymnasium, uno_flex_env; gymnasium.make('UnoFlex-v0')",
-        "import uno_flex_env, gymnasium; gymnasium.make('uno_flex_env.envs.registration:UnoFlex-v0')",
+        "import uno_flex_env, gymnasium; gymnasium.make('uno_flex_env.envs:UnoFlex-v0')",
     ],
 )
 def test_gymnasium_finds_the_environment(code):

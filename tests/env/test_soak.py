@@ -16,12 +16,13 @@ from tests.support.paths import GOLDEN
 from uno_flex_env import Game, RecordError, Rules, State, _core
 from uno_flex_env import soak as soaking
 from uno_flex_env.__main__ import main
-from uno_flex_env.envs.vec_env import BOTS, VecEnv
+from uno_flex_env.batch import BOTS
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.replay import read_games, snapshot_lines
 from uno_flex_env.rules import SWITCHES
 from uno_flex_env.soak import COMBINATIONS, Outcome, play_table, soak, table_of
 from uno_flex_env.state import STATE_DTYPE
+from uno_flex_env.vec_env import VecEnv
 
 # ---- The soak --------------------------------------------------------------------------------------------------------
 
@@ -181,7 +182,7 @@ def test_a_batch_writes_its_own_rows_only(monkeypatch, level, options):
         for _ in range(60):
             env.sample()
             env.step()
-        env.games.random_steps(200)
+        env.batch.random_steps(200)
         env.from_bytes(env.to_bytes())
 
         assert rows.max() == masks.max() == 1

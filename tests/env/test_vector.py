@@ -22,13 +22,13 @@ class Twins:
 
     def __init__(self, env: VecEnv, **options: Any) -> None:
         self.env, self.options = env, options
-        self.others = [uno_flex_v0.env(**options) for _ in range(env.num_games)]
+        self.others = [uno_flex_v0.env(**options) for _ in range(env.num_envs)]
         self.phases, self.ends = set[str](), {"terminated": 0, "truncated": 0}
-        for game in range(env.num_games):
+        for game in range(env.num_envs):
             self.deal(game)
 
     def deal(self, game: int) -> None:
-        self.others[game].reset(seed=self.env.games.episode_seed(game))
+        self.others[game].reset(seed=self.env.batch.episode_seed(game))
 
     def step(self) -> None:
         env, actions = self.env, self.env.sample()
@@ -36,7 +36,7 @@ class Twins:
             self.phases.add(PHASE_NAMES[other.core.phase])
             other.step(int(actions[game]))
         env.step()
-        for game in range(env.num_games):
+        for game in range(env.num_envs):
             self.compare_results(game)
             self.compare_view(game)
 
@@ -48,8 +48,8 @@ class Twins:
         assert flags == (all(other.terminations.values()), all(other.truncations.values()))
         if any(flags):
             self.ends["terminated" if flags[0] else "truncated"] += 1
-            if env.max_decisions is not None:
-                assert np.array_equal(env.final_observations[game].ravel(), other.state())
+            if env.options.max_decisions is not None:
+                assert np.array_equal(env.final_obs[game].ravel(), other.state())
             self.deal(game)
 
     def compare_view(self, game: int) -> None:
@@ -97,7 +97,7 @@ def spoil_rewards(env: VecEnv) -> None:
 
 def spoil_flags(env: VecEnv) -> None:
     """Fault 2: truncation that is called termination."""
-    env.terminated |= env.truncated
+    np.logical_or(env.terminated, env.truncated, out=env.terminated)
     env.truncated[:] = False
 
 
@@ -109,7 +109,7 @@ def spoil_masks(env: VecEnv) -> None:
 def spoil_views(env: VecEnv) -> None:
     """Fault 21: the last view of the game that has ended instead of the first of the next."""
     ended = env.terminated | env.truncated
-    env.observations[ended] = env.final_observations[ended, 0]
+    env.observations[ended] = env.final_obs[ended, 0]
 
 
 @pytest.mark.parametrize("spoil", [spoil_rewards, spoil_flags, spoil_masks, spoil_views])
@@ -133,18 +133,18 @@ def test_histories_are_what_the_actions_imply():
     Seen red with events that are kept across deals."""
     env = VecEnv(4, 4, EVERY_PHASE, history=6, seed=2)
     env.reset()
-    games = [Game(4, EVERY_PHASE, seed=env.games.episode_seed(row)) for row in range(4)]
+    games = [Game(4, EVERY_PHASE, seed=env.batch.episode_seed(row)) for row in range(4)]
     events: list[list[tuple[int, int, int]]] = [[] for _ in games]
     for _ in range(300):
         actions = env.sample().tolist()
         env.step()
         for row, (game, action) in enumerate(zip(games, actions, strict=True)):
-            before, actor = sum(map(len, game.hands)), game.to_move
+            before, actor = sum(map(len, game.hands)), game.current_player
             game.play(action)
             played = not TEXTS[action].isalpha() or len(TEXTS[action]) <= 2  # a card, not a verb
             events[row].append((actor or 0, action, sum(map(len, game.hands)) - before + played))
             if game.is_over:
-                games[row] = Game(4, EVERY_PHASE, seed=env.games.episode_seed(row))
+                games[row] = Game(4, EVERY_PHASE, seed=env.batch.episode_seed(row))
                 events[row] = []
             expected = [((seat - env.current_player[row]) % 4, act, drawn) for seat, act, drawn in events[row][-6:]]
             assert env.histories[row].tolist() == [[-1, -1, -1]] * (6 - len(expected)) + [list(e) for e in expected]
@@ -157,9 +157,9 @@ def check_auto_reset(env: VecEnv) -> None:
     """A game that ends is paid and flagged once, and shows the first view of the next deal in the same step."""
     env.reset(seed=5)
     row, mask = np.empty(NUM_FEATURES, np.uint8), np.empty(NUM_ACTIONS, np.int8)
-    just_dealt, deals = np.zeros(env.num_games, np.bool_), 0
+    just_dealt, deals = np.zeros(env.num_envs, np.bool_), 0
     for _ in range(300):
-        seeds = [env.games.episode_seed(game) for game in range(env.num_games)]
+        seeds = [env.batch.episode_seed(game) for game in range(env.num_envs)]
         env.step(env.sample())
         for game in np.flatnonzero(just_dealt).tolist():
             assert not env.rewards[game].any()
@@ -167,8 +167,10 @@ def check_auto_reset(env: VecEnv) -> None:
         just_dealt = env.terminated | env.truncated
         for game in np.flatnonzero(just_dealt).tolist():
             assert env.rewards[game].any()
-            assert env.games.episode_seed(game) != seeds[game]
-            dealt = State.deal(env.rules.core, env.num_players, env.num_players - 1, env.games.episode_seed(game))
+            assert env.batch.episode_seed(game) != seeds[game]
+            dealt = State.deal(
+                env.options.rules.core, env.num_players, env.num_players - 1, env.batch.episode_seed(game)
+            )
             dealt.encode(dealt.current_player, row)
             dealt.write_mask(mask)
             assert np.array_equal(env.observations[game], row)
@@ -184,7 +186,7 @@ class TwicePaid(VecEnv):
     def step(self, actions: Any = None) -> Any:
         before = self.rewards * (self.terminated | self.truncated)[:, None]
         super().step(actions)
-        self.rewards += before
+        np.add(self.rewards, before, out=self.rewards)
         return self.observations
 
 
@@ -384,7 +386,7 @@ def same_table(env: VecEnv) -> bytes:
     """The bytes of a batch in which all games are at the first one's table."""
     size, data = _core.STATE_SIZE, env.to_bytes()
     choice = max(range(100), key=lambda game: int(env.action_masks[game].sum()))
-    return data[choice * size : (choice + 1) * size] * env.num_games + data[size * env.num_games :]
+    return data[choice * size : (choice + 1) * size] * env.num_envs + data[size * env.num_envs :]
 
 
 @pytest.mark.parametrize("num_players", range(2, 9))

@@ -21,7 +21,7 @@ ARRAYS = (
     "terminated",
     "truncated",
     "histories",
-    "final_observations",
+    "final_obs",
 )
 
 OTHER_OPTIONS: dict[str, Any] = {
@@ -43,7 +43,7 @@ def digests(env: VecEnv, games: int, steps: int = 150) -> list[str]:
         for game, digest in enumerate(hashes):
             for name in ARRAYS:
                 # What is final is stale in other games than those that end.
-                if name != "final_observations" or env.terminated[game] or env.truncated[game]:
+                if name != "final_obs" or env.terminated[game] or env.truncated[game]:
                     digest.update(getattr(env, name)[game].tobytes())
     return [digest.hexdigest() for digest in hashes]
 
@@ -54,8 +54,8 @@ def digests(env: VecEnv, games: int, steps: int = 150) -> list[str]:
 def check_independence(make: Callable[..., VecEnv]) -> None:
     """Games 0 to 4 are the same in batches of any size, shared by any number of threads."""
     expected = None
-    for num_games, num_threads in [(5, 1), (5, 2), (9, 3), (64, 1)]:
-        env = make(num_games, num_threads=num_threads, **OTHER_OPTIONS)
+    for num_envs, num_threads in [(5, 1), (5, 2), (9, 3), (64, 1)]:
+        env = make(num_envs, num_threads=num_threads, **OTHER_OPTIONS)
         env.reset(seed=3)
         shown = digests(env, 5)
         expected = expected or shown
@@ -73,7 +73,7 @@ def test_the_check_of_independence_can_fail():
 
     class Backwards(VecEnv):
         def reset(self, seed: int | None = None) -> Any:
-            return super().reset((seed or 0) + self.num_games)
+            return super().reset((seed or 0) + self.num_envs)
 
     with pytest.raises(AssertionError):
         check_independence(Backwards)
@@ -190,8 +190,8 @@ def test_the_bytes_of_another_batch_are_refused():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_games": 0}, "num_games must be a whole number from 1"),
-        ({"num_games": 2.0}, "num_games must be a whole number"),
+        ({"num_envs": 0}, "num_envs must be a whole number from 1"),
+        ({"num_envs": 2.0}, "num_envs must be a whole number"),
         ({"num_players": 1}, "num_players must be from 2 to 8, got 1"),
         ({"num_players": 9}, "num_players must be from 2 to 8, got 9"),
         ({"num_players": 8, "rules": Rules(hand_size=20)}, "hand_size"),
@@ -209,7 +209,7 @@ def test_the_bytes_of_another_batch_are_refused():
 def test_bad_options_are_refused_by_name(options, message):
     """Fault 4."""
     with pytest.raises(ValueError, match=message):
-        VecEnv(**({"num_games": 2} | options)).reset()
+        VecEnv(**({"num_envs": 2} | options)).reset()
 
 
 def test_an_unknown_option_is_an_error():

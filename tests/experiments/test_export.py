@@ -423,7 +423,7 @@ def test_the_example_plays_a_game_without_torch(tmp_path, kind, players):
     lines = [line.split() for line in done.stdout.splitlines()]
     game = Game(players, seed=1)
     for player, action in lines[:-players]:
-        assert player == f"player_{game.to_move}"
+        assert player == f"player_{game.current_player}"
         game.play(action)
     rewards = {player: float(reward) for player, reward in lines[-players:]}
     won = {f"player_{seat}": 1.0 if seat == game.winner else -1 / (players - 1) for seat in range(players)}

@@ -89,7 +89,7 @@ def positions(steps: int = 10) -> tuple[np.ndarray, np.ndarray]:
     seen, masks = [], []
     for _ in range(steps):
         masks.append(envs.action_masks())
-        seen.append(envs.games.observations.copy())
+        seen.append(envs.seat_games.observations.copy())
         envs.step((rng.random(masks[-1].shape) * masks[-1]).argmax(axis=1))
     return np.concatenate(seen), np.concatenate(masks)
 

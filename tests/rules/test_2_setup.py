@@ -19,11 +19,11 @@ def test_the_seats_are_0_to_n_minus_1_clockwise(num_players):
     order = []
 
     for _ in range(num_players):
-        order.append(game.to_move)
+        order.append(game.current_player)
         game.play("draw")
 
     assert order == list(range(num_players))
-    assert game.to_move == 0
+    assert game.current_player == 0
 
 
 def test_each_player_has_a_green_power(num_players):
@@ -86,7 +86,7 @@ def test_a_starter_that_is_no_number_is_ignored(ignored):
     game = deal(f"r1 r2^ r3 {ignored} y4", 3, hand_size=1)
 
     assert (game.top, game.color, game.discard_pile, game.draw_pile) == ("y4", "y", 2, 99)
-    assert (game.to_move, game.direction, game.power, game.phase) == (0, 1, "+++", "play")
+    assert (game.current_player, game.direction, game.power, game.phase) == (0, 1, "+++", "play")
     assert sizes(game) == [1, 1, 1]
 
 
@@ -131,4 +131,4 @@ def test_the_dealers_left_plays_first(num_players):
     for dealer in range(num_players):
         game = Game(num_players, seed=2, dealer=dealer)
 
-        assert game.to_move == (dealer + 1) % num_players
+        assert game.current_player == (dealer + 1) % num_players

@@ -25,7 +25,7 @@ def test_after_one_card_or_a_draw_the_turn_is_over(num_players, action):
     """Rules 3.1: the drawn card (b1^) can't be played."""
     game = table("g5 | 0: g1 r4/g WF b2 | draw b1^", num_players).play(action)
 
-    assert (game.to_move, game.phase) == (1, "play")
+    assert (game.current_player, game.phase) == (1, "play")
     assert sizes(game)[0] == (5 if action == "draw" else 3)
 
 
@@ -58,7 +58,7 @@ def test_a_playable_drawn_card_and_no_other_may_be_played_or_kept(num_players, d
     powers = power + "+" * (num_players - 1)
     game = table(f"g5 | 0: g1 WT/ y5^ | draw {drawn} | power {powers}", num_players).play("draw")
 
-    assert (game.phase, game.to_move, game.drawn) == ("drawn", 0, drawn)
+    assert (game.phase, game.current_player, game.drawn) == ("drawn", 0, drawn)
     assert game.legal_actions == [*plays, "keep"]
 
 
@@ -67,7 +67,7 @@ def test_the_drawn_card_is_played_on_either_side(num_players, action):
     """Rules 3.3."""
     game = table("g5 | 0: g1 b2 | draw r5/g", num_players).play("draw").play(action)
 
-    assert (game.top, game.to_move, game.phase, game.drawn) == ("r5/g", 1, "play", None)
+    assert (game.top, game.current_player, game.phase, game.drawn) == ("r5/g", 1, "play", None)
     assert game.hands[0] == ["b2", "g1"]
     assert game.power[0] == ("-" if action == "r5/g!" else "+")
 
@@ -76,7 +76,7 @@ def test_the_drawn_card_may_be_kept(num_players):
     """Rules 3.3."""
     game = table("g5 | 0: g1 b2 | draw g3", num_players).play("draw").play("keep")
 
-    assert (game.top, game.to_move, game.phase, game.drawn) == ("g5", 1, "play", None)
+    assert (game.top, game.current_player, game.phase, game.drawn) == ("g5", 1, "play", None)
     assert game.hands[0] == ["b2", "g1", "g3"]
 
 
@@ -86,7 +86,7 @@ def test_the_turn_ends_at_once_if_the_drawn_card_can_not_be_played(num_players, 
     powers = power + "+" * (num_players - 1)
     game = table(f"g5 | 0: g1 b2 | draw {drawn} | power {powers}", num_players).play("draw")
 
-    assert (game.to_move, game.phase, game.drawn) == (1, "play", None)
+    assert (game.current_player, game.phase, game.drawn) == (1, "play", None)
     assert drawn in game.hands[0]
 
 
@@ -152,17 +152,17 @@ def test_the_first_in_turn_order_get_the_last_cards():
     game = table("g5 | 0: WA/ r1 r3 | 1: b1^ b2 | 2: b4 | 3: b6 | 4: b8 | pile y2 y4 y6 y8 | only").play("WA/!:b")
 
     assert game.hands[1:] == [["b1^", "b2", "y2", "y4"], ["b4", "y6", "y8"], ["b6", "g5"], ["b8"]]
-    assert game.to_move == 1
+    assert game.current_player == 1
 
 
 def test_what_was_owed_counts_as_paid(num_players):
     """Rules 3.6: next draws one card of two and still loses the turn; nobody draws the rest later."""
     game = table("g5 | 0: gD g1 b2 | 1: b4 b6 | pile | only", num_players).play("gD")
 
-    assert game.to_move == 2 % num_players
+    assert game.current_player == 2 % num_players
     for _ in range(num_players - 1):
         game.play("draw")
-    assert game.to_move == 1
+    assert game.current_player == 1
     assert game.hands[1] == ["b4", "b6", "g5"]
 
 
@@ -172,7 +172,7 @@ def test_a_lost_challenge_costs_what_is_there(pile, drawn):
     game = table(f"g5 | 0: W4/ r1 r3 | 1: b4 b6 | pile {pile} | only").play("W4/:b").play("challenge")
 
     assert sizes(game) == [2, 2 + drawn]
-    assert (game.to_move, game.draw_pile, game.discard_pile) == (0, 0, 1)
+    assert (game.current_player, game.draw_pile, game.discard_pile) == (0, 0, 1)
 
 
 def test_the_draw_pile_can_stand_at_0():
@@ -205,7 +205,7 @@ def test_a_draw_that_yields_no_card_ends_the_turn(num_players):
     """Rules 3.9: also of a player who could play."""
     game = table("g5 | 0: g1 g3 | 1: g2^ b2 | pile | only", num_players).play("draw")
 
-    assert (game.to_move, game.phase, game.drawn) == (1, "play", None)
+    assert (game.current_player, game.phase, game.drawn) == (1, "play", None)
 
 
 def test_n_empty_draws_in_a_row_end_the_round_with_no_winner_and_no_points(num_players):
@@ -217,7 +217,7 @@ def test_n_empty_draws_in_a_row_end_the_round_with_no_winner_and_no_points(num_p
 
     game.play("draw")
 
-    assert (game.phase, game.to_move, game.legal_actions) == ("over", None, [])
+    assert (game.phase, game.current_player, game.legal_actions) == ("over", None, [])
     assert (game.winner, game.points) == (None, 0)
 
 
@@ -256,9 +256,9 @@ def test_an_empty_draw_in_phase_stack_counts():
     """Rules 3.10: the catch takes the only card below the Draw Two, so next draws none of the two that it owes."""
     game = table("g5 | 0: gD b1^ | 1: b4 b6 | pile | only", stacking=True, uno_call="explicit")
     game.play("gD").play("silent").play("catch")
-    assert (game.phase, game.to_move, sizes(game)) == ("stack", 1, [2, 2])
+    assert (game.phase, game.current_player, sizes(game)) == ("stack", 1, [2, 2])
     game.play("draw")
-    assert (game.phase, game.to_move, sizes(game)) == ("play", 0, [2, 2])
+    assert (game.phase, game.current_player, sizes(game)) == ("play", 0, [2, 2])
 
     game.play("draw")
 

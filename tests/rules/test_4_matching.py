@@ -254,7 +254,7 @@ def test_there_is_no_stacking(num_players):
     game = table("g5 | 0: gD b1^ b3^ | 1: yD bD/", num_players).play("gD")
 
     assert sizes(game)[1] == 4
-    assert (game.phase, game.to_move) == ("play", 2 % num_players)
+    assert (game.phase, game.current_player) == ("play", 2 % num_players)
 
 
 def test_there_is_no_jump_in():
@@ -271,4 +271,4 @@ def test_one_card_a_turn(num_players):
     game = table("g5 | 0: y5^ y5/b b5^ b5/y", num_players).play("y5^")
 
     assert sizes(game)[0] == 3
-    assert game.to_move == 1
+    assert game.current_player == 1

@@ -18,7 +18,7 @@ def test_next_is_the_next_seat_in_the_current_direction(direction, following):
     """Rules 6.1."""
     game = table(f"g5 | 2: g1 b2 | turn 2 | dir {direction}", 5).play("g1")
 
-    assert game.to_move == following
+    assert game.current_player == following
 
 
 @pytest.mark.parametrize(("direction", "last", "first"), [("+", 4, 0), ("-", 0, 4)])
@@ -26,7 +26,7 @@ def test_next_goes_around_the_table(direction, last, first):
     """Rules 6.1."""
     game = table(f"g5 | {last}: g1 b2 | turn {last} | dir {direction}", 5).play("g1")
 
-    assert game.to_move == first
+    assert game.current_player == first
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_draw_two_next_draws_2_and_loses_the_turn(num_players, card, direction):
 
     drawer, following = clockwise(direction, [1, 2], num_players)
     assert sizes(game) == [4 if seat == drawer else 2 for seat in range(num_players)]
-    assert (game.to_move, game.phase, game.direction) == (following, "play", 1 if direction == "+" else -1)
+    assert (game.current_player, game.phase, game.direction) == (following, "play", 1 if direction == "+" else -1)
 
 
 @DIRECTIONS
@@ -60,7 +60,7 @@ def test_flex_draw_two_everyone_else_draws_1_and_nobody_loses_a_turn(num_players
     game = table(f"g5 | 0: gD/ b1^ b3^ | dir {direction}", num_players).play("gD/!")
 
     assert sizes(game) == [2] + [3] * (num_players - 1)
-    assert [game.to_move] == clockwise(direction, [1], num_players)
+    assert [game.current_player] == clockwise(direction, [1], num_players)
 
 
 @DIRECTIONS
@@ -69,7 +69,7 @@ def test_skip_next_loses_the_turn(num_players, card, direction):
     """Rules 6.5: with two players the same player plays again."""
     game = table(f"g5 | 0: {card} b1^ b3^ | dir {direction}", num_players).play(card)
 
-    assert [game.to_move] == clockwise(direction, [2], num_players)
+    assert [game.current_player] == clockwise(direction, [2], num_players)
     assert sizes(game) == [2] * num_players
 
 
@@ -78,7 +78,7 @@ def test_flex_skip_the_same_player_plays_again(num_players, direction):
     """Rules 6.6."""
     game = table(f"g5 | 0: gS/ b1^ b3^ | dir {direction}", num_players).play("gS/!")
 
-    assert (game.to_move, game.phase) == (0, "play")
+    assert (game.current_player, game.phase) == (0, "play")
     assert game.legal_actions == ["draw"]
     assert sizes(game) == [2] * num_players
 
@@ -90,7 +90,7 @@ def test_reverse_the_direction_changes(num_players, card, direction, after):
     """Rules 6.7."""
     game = table(f"g5 | 0: {card} b1^ b3^ | dir {direction}", num_players).play(card)
 
-    assert (game.direction, game.to_move) == (after, after % num_players)
+    assert (game.direction, game.current_player) == (after, after % num_players)
     assert sizes(game) == [2] * num_players
 
 
@@ -100,7 +100,7 @@ def test_flex_reverse_the_first_player_in_the_new_direction_loses_the_turn(num_p
     """Rules 6.8."""
     game = table(f"g5 | 0: gR/ b1^ b3^ | dir {direction}", num_players).play("gR/!")
 
-    assert (game.direction, game.to_move) == (after, 2 * after % num_players)
+    assert (game.direction, game.current_player) == (after, 2 * after % num_players)
     assert sizes(game) == [2] * num_players
 
 
@@ -112,7 +112,7 @@ def test_wilds_on_their_regular_side_do_no_more_than_call_a_color(num_players, a
 
     assert sizes(game) == [2] * num_players
     assert (game.color, game.phase) == ("b", "play")
-    assert [game.to_move] == clockwise(direction, [1], num_players)
+    assert [game.current_player] == clockwise(direction, [1], num_players)
     assert game.power == "+" * num_players
 
 
@@ -124,7 +124,7 @@ def test_flex_targets_a_chosen_opponent_draws_and_nobody_loses_a_turn(num_player
         game = table(f"g5 | 0: {wild} b1^ b3^ | dir {direction}", num_players).play(f"{wild}!:r@{offset}")
 
         assert sizes(game) == [2 + cards if seat == offset else 2 for seat in range(num_players)]
-        assert [game.to_move] == clockwise(direction, [1], num_players)
+        assert [game.current_player] == clockwise(direction, [1], num_players)
         assert game.phase == "play"
 
 
@@ -134,7 +134,7 @@ def test_flex_all_draw_everyone_else_draws_2_and_nobody_loses_a_turn(num_players
     game = table(f"g5 | 0: WA/ b1^ b3^ | dir {direction}", num_players).play("WA/!:r")
 
     assert sizes(game) == [2] + [4] * (num_players - 1)
-    assert [game.to_move] == clockwise(direction, [1], num_players)
+    assert [game.current_player] == clockwise(direction, [1], num_players)
 
 
 def test_flex_all_draw_gives_each_its_two_cards_before_the_next_one():
@@ -148,7 +148,7 @@ def test_draw_four_is_decided_by_next(num_players):
     """Rules 6.14 and 7.4."""
     game = table("g5 | 0: W4/ b1^ b3^", num_players).play("W4/:r")
 
-    assert (game.phase, game.to_move) == ("challenge", 1)
+    assert (game.phase, game.current_player) == ("challenge", 1)
     assert game.legal_actions == ["accept", "challenge"]
 
 
@@ -158,7 +158,7 @@ def test_with_two_players_a_regular_reverse_acts_as_a_skip(card, direction):
     """Rules 6.16."""
     game = table(f"g5 | 0: {card} b1^ b3^ | dir {direction}", 2).play(card)
 
-    assert (game.to_move, game.phase) == (0, "play")
+    assert (game.current_player, game.phase) == (0, "play")
 
 
 @DIRECTIONS
@@ -166,7 +166,7 @@ def test_with_two_players_a_flex_reverse_acts_as_a_skip_too(direction):
     """Rules 6.17."""
     game = table(f"g5 | 0: gR/ b1^ b3^ | dir {direction}", 2).play("gR/!")
 
-    assert (game.to_move, game.phase) == (0, "play")
+    assert (game.current_player, game.phase) == (0, "play")
 
 
 @pytest.mark.parametrize("action", ["gR", "gR/", "gR/!"])
@@ -199,7 +199,7 @@ def test_a_target_that_is_next_draws_and_then_plays(num_players, wild, cards, di
     game = table(f"g5 | 0: {wild} b1^ b3^ | dir {direction}", num_players).play(f"{wild}!:r@{following}")
 
     assert sizes(game)[following] == 2 + cards
-    assert (game.to_move, game.phase) == (following, "play")
+    assert (game.current_player, game.phase) == (following, "play")
 
 
 def test_a_play_puts_the_card_on_the_discard_pile_before_anybody_draws():
@@ -214,14 +214,14 @@ def test_powers_change_before_a_draw_four_decision():
     """Rules 6.21."""
     game = table("g5 | 0: W4/ b1^ b3^", 3, flex_draw_four_challenge=True).play("W4/!:r@2")
 
-    assert (game.phase, game.to_move, game.power) == ("challenge", 2, "-++")
+    assert (game.phase, game.current_player, game.power) == ("challenge", 2, "-++")
 
 
 def test_the_direction_changes_before_uno_is_called():
     """Rules 6.21 and 8.5: the catches go around in the new direction."""
     game = table("g5 | 0: gR b1^", 4, uno_call="explicit").play("gR").play("silent")
 
-    assert (game.phase, game.to_move) == ("catch", 3)
+    assert (game.phase, game.current_player) == ("catch", 3)
 
 
 def test_draws_come_before_the_end_of_the_round():
@@ -236,7 +236,7 @@ def test_a_draw_four_decision_comes_before_the_end_of_the_round():
     """Rules 6.21."""
     game = table("g5 | 0: W4/ | 1: b7^").play("W4/:r")
 
-    assert (game.phase, game.to_move, game.winner) == ("challenge", 1, None)
+    assert (game.phase, game.current_player, game.winner) == ("challenge", 1, None)
     assert game.play("accept").is_over
 
 
@@ -246,7 +246,7 @@ def test_uno_comes_before_the_next_turn(num_players, action):
     card = action.split(":")[0].rstrip("!")
     game = table(f"g5 | 0: {card} b1^ | 1: b2 b4", num_players, uno_call="explicit").play(action)
 
-    assert (game.phase, game.to_move) == ("uno", 0)
+    assert (game.phase, game.current_player) == ("uno", 0)
     assert sizes(game)[1] == {"gS/!": 2, "gD": 4, "gR": 2, "WT/!:r@1": 4}[action]
 
 

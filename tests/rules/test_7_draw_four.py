@@ -79,7 +79,7 @@ def test_it_may_be_played_guilty_and_next_decides(num_players, others, direction
     """Rules 7.4: what next may do says nothing of the guilt."""
     game = table(f"g5 | 0: W4/ {others} | dir {direction}", num_players).play("W4/:r")
 
-    assert (game.phase, game.to_move) == ("challenge", following % num_players)
+    assert (game.phase, game.current_player) == ("challenge", following % num_players)
     assert game.legal_actions == ["accept", "challenge"]
     assert sizes(game) == [2] * num_players
 
@@ -90,7 +90,7 @@ def test_accept_next_draws_4_and_loses_the_turn(num_players, others):
     game = table(f"g5 | 0: W4/ {others}", num_players).play("W4/:r").play("accept")
 
     assert sizes(game) == [2, 6] + [2] * (num_players - 2)
-    assert (game.to_move, game.phase) == (2 % num_players, "play")
+    assert (game.current_player, game.phase) == (2 % num_players, "play")
 
 
 def test_who_accepts_sees_nothing(num_players):
@@ -118,7 +118,7 @@ def test_guilty_the_player_draws_4_and_next_takes_a_normal_turn(num_players):
 
     assert game.hands[0] == ["b2", "g1", "y2", "y4", "y6", "y8"]
     assert game.hands[1] == ["WF", "b4", "r1"]
-    assert (game.to_move, game.phase) == (1, "play")
+    assert (game.current_player, game.phase) == (1, "play")
     assert game.legal_actions == ["r1", "WF:r", "WF:y", "WF:g", "WF:b", "draw"]
 
 
@@ -128,7 +128,7 @@ def test_not_guilty_next_draws_6_and_loses_the_turn(num_players):
 
     assert game.hands[0] == ["b1^", "b2"]
     assert game.hands[1] == ["b4", "r1", "r3", "y2", "y4", "y6", "y8"]
-    assert (game.to_move, game.phase) == (2 % num_players, "play")
+    assert (game.current_player, game.phase) == (2 % num_players, "play")
 
 
 @pytest.mark.parametrize("decision", ["accept", "challenge"])
@@ -164,7 +164,7 @@ def test_a_card_that_was_played_and_comes_back_is_not_known():
 def test_cards_drawn_after_the_challenge_are_not_known(num_players):
     """Rules 7.11."""
     game = table("g5 | 0: W4/ b1^ b2", num_players).play("W4/:r").play("challenge")
-    while game.to_move != 0:
+    while game.current_player != 0:
         game.play(next(action for action in ("keep", "draw") if action in game.legal_actions))
     game.play("draw")
 
@@ -215,4 +215,4 @@ def test_the_flex_side_has_no_restriction_and_no_challenge(num_players, others, 
     game = table(f"g5 | 0: W4/ {others}", num_players, draw_four=draw_four).play("W4/!:r@1")
 
     assert sizes(game) == [2, 6] + [2] * (num_players - 2)
-    assert (game.phase, game.to_move) == ("play", 1)
+    assert (game.phase, game.current_player) == ("play", 1)

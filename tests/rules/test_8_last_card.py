@@ -53,11 +53,11 @@ def test_a_win_with_this_card(action, switches):
     """Rules 8.7 to 8.9."""
     game = last_card(action, **switches).play(action)
     decided = action.startswith("W4/:") and "draw_four" not in switches
-    assert (game.phase, game.to_move, game.winner) == (("challenge", 1, None) if decided else ("over", None, 0))
+    assert (game.phase, game.current_player, game.winner) == (("challenge", 1, None) if decided else ("over", None, 0))
     if decided:
         game.play("accept")
 
-    assert (game.phase, game.winner, game.to_move) == ("over", 0, None)
+    assert (game.phase, game.winner, game.current_player) == ("over", 0, None)
     assert game.points == 350 + 20 * cards_drawn(action)
 
 

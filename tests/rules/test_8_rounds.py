@@ -14,7 +14,7 @@ def test_who_goes_down_to_one_card_says_uno(num_players):
     """Rules 8.1: under an explicit call, the player is asked."""
     game = table("g5 | 0: g1 b2", num_players, **EXPLICIT).play("g1")
 
-    assert (game.phase, game.to_move) == ("uno", 0)
+    assert (game.phase, game.current_player) == ("uno", 0)
 
 
 def test_the_penalty_of_who_does_not_say_so_is_2_cards(num_players):
@@ -29,7 +29,7 @@ def test_automatic_it_is_always_said(num_players):
     """Rules 8.3 and 9.6: nobody is asked, nobody can catch."""
     game = table("g5 | 0: g1 b2", num_players).play("g1")
 
-    assert (game.phase, game.to_move) == ("play", 1)
+    assert (game.phase, game.current_player) == ("play", 1)
     assert not {"uno", "silent", "catch", "ignore"} & set(game.legal_actions)
 
 
@@ -39,7 +39,7 @@ def test_explicit_after_a_play_that_leaves_exactly_one_card_the_player_chooses(n
     card = action.split(":")[0].rstrip("!")
     game = table(f"g5 | 0: {card} b2", num_players, **EXPLICIT).play(action)
 
-    assert (game.phase, game.to_move) == ("uno", 0)
+    assert (game.phase, game.current_player) == ("uno", 0)
     assert game.legal_actions == ["uno", "silent"]
 
 
@@ -53,7 +53,7 @@ def test_explicit_after_a_drawn_card_is_played_the_player_chooses(num_players):
     """Rules 8.4: from one card to two and back to one."""
     game = table("g5 | 0: b2 | draw g1", num_players, **EXPLICIT).play("draw").play("g1")
 
-    assert (game.phase, game.to_move) == ("uno", 0)
+    assert (game.phase, game.current_player) == ("uno", 0)
 
 
 def test_explicit_who_has_one_card_and_plays_none_is_not_asked(num_players):
@@ -71,18 +71,18 @@ def test_explicit_who_has_one_card_and_plays_none_is_not_asked(num_players):
 def test_explicit_the_choice_comes_after_the_challenge(num_players, other, decision, phase):
     """Rules 8.4: who was guilty holds five cards by then."""
     game = table(f"g5 | 0: W4/ {other}", num_players, **EXPLICIT).play("W4/:b")
-    assert (game.phase, game.to_move) == ("challenge", 1)
+    assert (game.phase, game.current_player) == ("challenge", 1)
 
     game.play(decision)
 
-    assert (game.phase, game.to_move) == (phase, 0 if phase == "uno" else 1)
+    assert (game.phase, game.current_player) == (phase, 0 if phase == "uno" else 1)
 
 
 def test_after_uno_the_game_goes_on(num_players):
     """Rules 8.4."""
     game = table("g5 | 0: g1 b2", num_players, **EXPLICIT).play("g1").play("uno")
 
-    assert (game.phase, game.to_move, sizes(game)[0]) == ("play", 1, 1)
+    assert (game.phase, game.current_player, sizes(game)[0]) == ("play", 1, 1)
 
 
 @pytest.mark.parametrize("direction", [1, -1])
@@ -92,11 +92,11 @@ def test_after_silent_each_opponent_in_turn_order_from_next_is_asked(num_players
     game = table(text, num_players, **EXPLICIT).play("g1").play("silent")
 
     for place in range(1, num_players):
-        assert (game.phase, game.to_move) == ("catch", direction * place % num_players)
+        assert (game.phase, game.current_player) == ("catch", direction * place % num_players)
         assert game.legal_actions == ["catch", "ignore"]
         game.play("ignore")
 
-    assert (game.phase, game.to_move, sizes(game)[0]) == ("play", direction % num_players, 1)
+    assert (game.phase, game.current_player, sizes(game)[0]) == ("play", direction % num_players, 1)
 
 
 def test_one_catch_ends_the_asking(num_players):
@@ -108,7 +108,7 @@ def test_one_catch_ends_the_asking(num_players):
         game.play("catch")
 
         assert sizes(game) == [3] + [2] * (num_players - 1)
-        assert (game.phase, game.to_move) == ("play", 1)
+        assert (game.phase, game.current_player) == ("play", 1)
 
 
 @pytest.mark.parametrize("players", [2, 5])
@@ -116,14 +116,14 @@ def test_uno_comes_before_an_extra_turn(players):
     """Rules 8.6: a Flex Skip brings one, and so does a Skip or a Reverse with two players."""
     for action in ["gS/!"] + (["gS", "gR", "gR/!", "gD"] if players == 2 else []):
         start = table(f"g5 | 0: {action.rstrip('!')} b2", players, **EXPLICIT).play(action)
-        assert (start.phase, start.to_move) == ("uno", 0)
+        assert (start.phase, start.current_player) == ("uno", 0)
 
         called = start.copy().play("uno")
-        assert (called.phase, called.to_move, sizes(called)[0]) == ("play", 0, 1)
+        assert (called.phase, called.current_player, sizes(called)[0]) == ("play", 0, 1)
         caught = start.copy().play("silent")
         assert caught.phase == "catch"
         caught.play("catch")
-        assert (caught.phase, caught.to_move, sizes(caught)[0]) == ("play", 0, 3)
+        assert (caught.phase, caught.current_player, sizes(caught)[0]) == ("play", 0, 3)
 
 
 @pytest.mark.parametrize("calls", ["uno", "silent catch", "silent ignore"])
@@ -135,7 +135,7 @@ def test_with_stacking_uno_comes_before_the_decision_of_next(calls):
         assert (game.phase in ("uno", "catch"), game.pending_draw) == (True, 0)
         game.play(call)
 
-    assert (game.phase, game.to_move, game.pending_draw) == ("stack", 1, 2)
+    assert (game.phase, game.current_player, game.pending_draw) == ("stack", 1, 2)
     assert sizes(game) == [3 if "catch" in calls else 1, 2]
 
 
@@ -155,7 +155,7 @@ def test_the_round_ends_when_a_hand_is_empty(num_players, action, uno_call):
     if action == "W4/:r":
         game.play("challenge")
 
-    assert (game.phase, game.to_move, game.winner, game.legal_actions) == ("over", None, 0, [])
+    assert (game.phase, game.current_player, game.winner, game.legal_actions) == ("over", None, 0, [])
 
 
 @pytest.mark.parametrize("seat", range(4))
@@ -217,7 +217,7 @@ def test_the_deal_moves_one_seat_to_the_left_each_round(num_players):
 
     for place in range(2 * num_players):
         assert match.dealer == (place - 1) % num_players
-        assert match.game.to_move == place % num_players
+        assert match.game.current_player == place % num_players
         match.play(match.game.legal_actions[0])
 
 
@@ -226,7 +226,7 @@ def test_the_deal_moves_to_the_left_whoever_wins(num_players):
     match = red_match(num_players, target_score=10_000)
 
     for place in range(num_players + 1):
-        assert (match.dealer, match.game.to_move) == ((place - 1) % num_players, place % num_players)
+        assert (match.dealer, match.game.current_player) == ((place - 1) % num_players, place % num_players)
         match.play("draw").play("keep")
         match.play(match.game.legal_actions[0])
         assert match.rounds[-1].winner == (place + 1) % num_players
@@ -242,7 +242,7 @@ def test_the_deal_moves_also_after_a_round_without_a_winner(players):
     for _ in range(players):
         match.play("draw")
 
-    assert (match.dealer, match.game.to_move) == (0, 1)
+    assert (match.dealer, match.game.current_player) == (0, 1)
     assert match.scores == [0] * players
 
 
@@ -261,7 +261,7 @@ def test_scores_add_up_over_the_rounds(num_players):
     scores = [0] * num_players
 
     for _ in range(3 * num_players):
-        seat = match.game.to_move
+        seat = match.game.current_player
         assert seat is not None
         scores[seat] += sum(int(hand[0][1]) for other, hand in enumerate(match.game.hands) if other != seat)
         match.play(match.game.legal_actions[0])
@@ -316,8 +316,8 @@ def test_the_first_dealer_is_the_last_seat_so_seat_0_begins(num_players):
     """Rules 8.13."""
     match, game = Match(num_players, seed=1), Game(num_players, seed=1)
 
-    assert (match.dealer, match.game.to_move) == (num_players - 1, 0)
-    assert (game.dealer, game.to_move) == (num_players - 1, 0)
+    assert (match.dealer, match.game.current_player) == (num_players - 1, 0)
+    assert (game.dealer, game.current_player) == (num_players - 1, 0)
 
 
 def test_another_first_dealer_may_be_given(num_players):
@@ -325,7 +325,7 @@ def test_another_first_dealer_may_be_given(num_players):
     for dealer in range(num_players):
         match = Match(num_players, seed=1, dealer=dealer)
         assert (match.dealer, match.game.dealer) == (dealer, dealer)
-        assert match.game.to_move == (dealer + 1) % num_players
+        assert match.game.current_player == (dealer + 1) % num_players
 
 
 @pytest.mark.parametrize("dealer", [-1, 3, 8])

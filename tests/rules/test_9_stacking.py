@@ -13,7 +13,7 @@ def test_a_draw_two_may_be_answered_by_next(num_players, card, direction):
     text = f"g5 | 0: {card} b1^ b3^ | {following}: yD b2 | dir {'+' if direction == 1 else '-'}"
     game = table(text, num_players, stacking=True).play(card)
 
-    assert (game.phase, game.to_move, game.pending_draw) == ("stack", following, 2)
+    assert (game.phase, game.current_player, game.pending_draw) == ("stack", following, 2)
     assert sizes(game) == [2] * num_players
 
 
@@ -30,7 +30,7 @@ def test_the_phase_is_entered_also_when_next_holds_no_draw_two(num_players):
     """Rules 9.8."""
     game = table("g5 | 0: gD b1^ b3^", num_players, stacking=True).play("gD")
 
-    assert (game.phase, game.to_move, game.legal_actions) == ("stack", 1, ["draw"])
+    assert (game.phase, game.current_player, game.legal_actions) == ("stack", 1, ["draw"])
 
 
 def test_answers_add_up():
@@ -41,7 +41,7 @@ def test_answers_add_up():
     for action in ("gD", "yD", "bD/", "rD/"):
         owed.append(game.play(action).pending_draw)
     assert owed == [2, 4, 6, 8]
-    assert (game.to_move, game.top, game.color) == (1, "rD/", "r")
+    assert (game.current_player, game.top, game.color) == (1, "rD/", "r")
 
     game.play("draw")
 
@@ -54,14 +54,14 @@ def test_who_does_not_answer_draws_the_sum_and_loses_the_turn(num_players):
     game = table("g5 | 0: gD b1^ b3^ | 1: yD g1 | draw b2 b4", num_players, stacking=True).play("gD").play("draw")
 
     assert game.hands[1] == ["b2", "b4", "g1", "yD"]
-    assert (game.phase, game.to_move, game.pending_draw) == ("play", 2 % num_players, 0)
+    assert (game.phase, game.current_player, game.pending_draw) == ("play", 2 % num_players, 0)
 
 
 def test_a_drawn_draw_two_is_no_answer():
     """Rules 9.8: the cards of the sum stay in the hand, also a playable first one."""
     game = table("g5 | 0: gD b1^ b3^ | 1: b2 b4 | draw yD bD", 2, stacking=True).play("gD").play("draw")
 
-    assert (game.phase, game.to_move, game.drawn) == ("play", 0, None)
+    assert (game.phase, game.current_player, game.drawn) == ("play", 0, None)
     assert game.hands[1] == ["b2", "b4", "bD", "yD"]
 
 
@@ -69,14 +69,14 @@ def test_an_answer_can_start_from_a_drawn_card():
     """Rules 9.8 and 3.3: a Draw Two played just after it was drawn is answered like any other."""
     game = table("g5 | 0: b1^ b3^ | 1: yD b2 | draw gD", 2, stacking=True).play("draw").play("gD")
 
-    assert (game.phase, game.to_move, game.pending_draw) == ("stack", 1, 2)
+    assert (game.phase, game.current_player, game.pending_draw) == ("stack", 1, 2)
 
 
 def test_a_flex_draw_two_is_not_answered(num_players):
     """Rules 9.8: regular sides only; everyone else draws 1."""
     game = table("g5 | 0: gD/ b1^ b3^ | 1: yD b2", num_players, stacking=True).play("gD/!")
 
-    assert (game.phase, game.to_move, game.pending_draw) == ("play", 1, 0)
+    assert (game.phase, game.current_player, game.pending_draw) == ("play", 1, 0)
     assert sizes(game) == [2] + [3] * (num_players - 1)
 
 
@@ -110,7 +110,7 @@ def test_with_too_few_cards_the_sum_counts_as_paid(piles):
     game = table(text, stacking=True).play("gD").play("yD").play("draw")
 
     assert game.hands[0] == ["b1^", "b3^", "g5", "gD", "r1", "y2"]
-    assert (game.phase, game.to_move, game.pending_draw) == ("play", 1, 0)
+    assert (game.phase, game.current_player, game.pending_draw) == ("play", 1, 0)
 
 
 def test_a_last_draw_two_can_not_be_answered(num_players):
@@ -147,7 +147,7 @@ def test_an_answer_that_leaves_one_card_calls_uno_before_the_next_answer(calls):
         assert (game.phase in ("uno", "catch"), game.pending_draw) == (True, 0)
         game.play(call)
 
-    assert (game.phase, game.to_move, game.pending_draw) == ("stack", 2, 4)
+    assert (game.phase, game.current_player, game.pending_draw) == ("stack", 2, 4)
     assert game.play("rD").pending_draw == 6
 
 

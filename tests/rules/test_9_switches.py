@@ -20,7 +20,7 @@ def test_strict_next_draws_4_and_loses_the_turn_with_no_decision(num_players, ot
     """Rules 9.1."""
     game = table(f"g5 | 0: W4/ {others}", num_players, draw_four="strict").play(f"W4/:{color}")
 
-    assert (game.phase, game.to_move, game.color) == ("play", 2 % num_players, color)
+    assert (game.phase, game.current_player, game.color) == ("play", 2 % num_players, color)
     assert sizes(game) == [2, 6] + [2] * (num_players - 2)
 
 
@@ -44,7 +44,7 @@ def test_strict_holds_for_a_drawn_draw_four(hand, power, phase, plays):
     text = f"g5 | 0: {hand} | 1: b4 b6 | draw W4/ | power {power}+"
     game = table(text, draw_four="strict").play("draw")
 
-    assert (game.phase, game.to_move) == (phase, 0 if plays else 1)
+    assert (game.phase, game.current_player) == (phase, 0 if plays else 1)
     assert plays is None or game.legal_actions == plays
 
 
@@ -72,14 +72,14 @@ def test_flex_challenge_the_target_decides_by_the_same_test(
     for target in range(1, num_players):
         game = table(f"g5 | 0: W4/ {others}", num_players, draw_four=draw_four, flex_draw_four_challenge=True)
         game.play(f"W4/!:b@{target}")
-        assert (game.phase, game.to_move, game.legal_actions) == ("challenge", target, ["accept", "challenge"])
+        assert (game.phase, game.current_player, game.legal_actions) == ("challenge", target, ["accept", "challenge"])
         game.play(decision)
 
         expected = [2] * num_players
         expected[0] += player_draws
         expected[target] += target_draws
         assert sizes(game) == expected
-        assert (game.phase, game.to_move, game.color) == ("play", 1, "b")
+        assert (game.phase, game.current_player, game.color) == ("play", 1, "b")
 
 
 @pytest.mark.parametrize("others", ["r1 b2", "g1 b2"])
@@ -98,7 +98,7 @@ def test_flex_challenge_next_plays_afterwards_in_either_direction(direction, fol
     """Rules 9.2."""
     game = table(f"g5 | 0: W4/ r1 b2 | dir {direction}", 4, flex_draw_four_challenge=True)
 
-    assert game.play("W4/!:b@2").play("challenge").to_move == following
+    assert game.play("W4/!:b@2").play("challenge").current_player == following
 
 
 @pytest.mark.parametrize("decision", ["accept", "challenge"])
@@ -127,9 +127,9 @@ def test_flex_challenge_comes_before_uno(other, decision, phase):
 def test_flex_challenge_leaves_the_regular_side_as_it_is(regular):
     """Rules 9.2: next, not a target, decides there and loses the turn."""
     game = table("g5 | 0: W4/ r1 b2", 4, flex_draw_four_challenge=True).play("W4/:b")
-    assert (game.phase, game.to_move) == ("challenge", 1)
+    assert (game.phase, game.current_player) == ("challenge", 1)
 
-    assert game.play(regular).to_move == 2
+    assert game.play(regular).current_player == 2
 
 
 @pytest.mark.parametrize("card", ["gR", "gR/"])
@@ -139,7 +139,7 @@ def test_pass_with_two_players_a_regular_reverse_hands_the_turn_to_the_opponent(
     """Rules 9.3: the direction changes either way."""
     game = table(f"g5 | 0: {card} b1^ b3^ | dir {direction}", 2, two_player_reverse=rule).play(card)
 
-    assert (game.to_move, game.phase) == (current_player, "play")
+    assert (game.current_player, game.phase) == (current_player, "play")
     assert game.direction == {"+": -1, "-": 1}[direction]
 
 
@@ -147,7 +147,7 @@ def test_pass_a_flex_reverse_still_plays_again():
     """Rules 9.3."""
     game = table("g5 | 0: gR/ b1^ b3^", 2, two_player_reverse="pass").play("gR/!")
 
-    assert (game.to_move, game.direction) == (0, -1)
+    assert (game.current_player, game.direction) == (0, -1)
 
 
 @pytest.mark.parametrize("num_players", range(3, 9))
@@ -156,7 +156,7 @@ def test_pass_changes_nothing_with_more_than_two_players(num_players, action, fo
     """Rules 9.3."""
     game = table("g5 | 0: gR gR/ b1^", num_players, two_player_reverse="pass").play(action)
 
-    assert game.to_move == following % num_players
+    assert game.current_player == following % num_players
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_forced_a_playable_drawn_card_must_be_played_on_either_side(num_players,
     """Rules 9.5: `keep` is not legal."""
     game = table(f"g5 | 0: g2^ b2 | draw {drawn}", num_players, play_drawn_card="forced").play("draw")
 
-    assert (game.phase, game.to_move) == ("drawn", 0)
+    assert (game.phase, game.current_player) == ("drawn", 0)
     assert game.legal_actions == plays
 
 
@@ -212,7 +212,7 @@ def test_forced_drawing_is_still_a_choice_and_an_unplayable_card_ends_the_turn(n
     game = table("g5 | 0: g2^ b2 | draw b1^", num_players, play_drawn_card="forced")
     assert game.legal_actions == ["g2^", "draw"]
 
-    assert game.play("draw").to_move == 1
+    assert game.play("draw").current_player == 1
 
 
 @pytest.mark.parametrize("action", ["gD", "gD/", "gD/!", "WT/!:r@2", "WA/!:r", "W4/:r", "W4/!:r@2"])
@@ -257,7 +257,7 @@ def test_until_playable_draw_keeps_drawing_until_a_playable_card_comes(num_playe
     text = "g5 | 0: b2 b4 | draw b1^ r1 yS b3/r g1 g3"
     game = table(text, num_players, draw_until_playable=True).play("draw")
 
-    assert (game.phase, game.to_move, game.drawn) == ("drawn", 0, "g1")
+    assert (game.phase, game.current_player, game.drawn) == ("drawn", 0, "g1")
     assert game.hands[0] == ["b1^", "b2", "b3/r", "b4", "g1", "r1", "yS"]
     assert game.legal_actions == ["g1", "keep"]
 
@@ -297,7 +297,7 @@ def test_until_playable_if_none_comes_the_turn_ends(num_players):
     text = "g5 | 0: b2 b4 | discard r1 r3 | pile b1^ y2 y4 | only"
     game = table(text, num_players, draw_until_playable=True).play("draw")
 
-    assert (game.phase, game.to_move) == ("play", 1)
+    assert (game.phase, game.current_player) == ("play", 1)
     assert game.hands[0] == ["b1^", "b2", "b4", "r1", "r3", "y2", "y4"]
     assert (game.draw_pile, game.discard_pile) == (0, 1)
 
@@ -316,4 +316,4 @@ def test_until_playable_not_in_phase_stack():
     game = table(text, draw_until_playable=True, stacking=True).play("gD").play("draw")
 
     assert game.hands[1] == ["b2", "b4", "r1", "y8"]
-    assert (game.phase, game.to_move) == ("play", 0)
+    assert (game.phase, game.current_player) == ("play", 0)

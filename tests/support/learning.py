@@ -15,7 +15,7 @@ import torch
 from agents.network import ActorCritic, NetworkConfig
 from agents.rollout import Rollout
 from uno_flex_env import State, VecEnv
-from uno_flex_env.envs.vec_env import NUM_HIDDEN_FEATURES
+from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES
 from uno_flex_env.rules import MAX_PLAYERS
 
@@ -74,12 +74,12 @@ class Replay:
     def __init__(self, rollout: Rollout) -> None:
         self.twins = [
             VecEnv(
-                env.num_games,
+                env.num_envs,
                 env.num_players,
-                env.rules,
-                reward=env.reward,
-                history=env.history,
-                max_decisions=env.max_decisions,
+                env.options.rules,
+                reward=env.options.reward,
+                history=env.options.history,
+                max_decisions=env.options.max_decisions,
             )
             for env in rollout.envs
         ]
@@ -98,12 +98,12 @@ class Replay:
             first = 0
             for twin in self.twins:
                 self._step(twin, first, actions[t], learns[t])
-                first += twin.num_games
+                first += twin.num_envs
 
     def _step(self, twin: VecEnv, first: int, actions: npt.NDArray[np.int64], learns: npt.NDArray[np.bool_]) -> None:
         hidden = twin.hidden_hands()
-        games = range(first, first + twin.num_games)
-        states = [twin.state(row) for row in range(twin.num_games)]
+        games = range(first, first + twin.num_envs)
+        states = [twin.state(row) for row in range(twin.num_envs)]
         for row, game in enumerate(games):
             key = game, int(twin.current_player[row])
             seen = {

@@ -65,7 +65,7 @@ def table(text: str, players: int | None = None, **switches: Any) -> Game:
         [hands[seat] for seat in range(players)],
         top,
         color=named.get("color", [None])[0],
-        to_move=int(named.get("turn", ["0"])[0]),
+        current_player=int(named.get("turn", ["0"])[0]),
         direction=-1 if named.get("dir") == ["-"] else 1,
         power=named.get("power", [None])[0],
         draw_pile=coming,

@@ -252,7 +252,7 @@ def follow(game: Game, viewer: int) -> Case:
     for action, (before, after) in zip(game.actions, pairwise(states), strict=True):
         witness.watch(before, action, after)
     case = witness.case(game)
-    if game.phase == "drawn" and game.to_move != viewer:
+    if game.phase == "drawn" and game.current_player != viewer:
         if game.rules.draw_four == "strict":
             raise TooHard("whether a Draw Four can be played depends on the hand")
         table = Table.from_record(game.to_record())

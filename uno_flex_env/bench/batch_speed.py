@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from uno_flex_env import Rules, State, _core
+from uno_flex_env.batch import bot_number
 from uno_flex_env.bench.measure import Contestant, Figure, Race, rate, ratios
-from uno_flex_env.envs.vec_env import VecEnv, bot_number
 from uno_flex_env.positions import METHODS, Positions, Views
+from uno_flex_env.vec_env import VecEnv
 
 PLAYERS = (2, 4, 8)
 RULES_ONLY, MASK, OBSERVATION, ALL = range(4)
@@ -25,11 +26,11 @@ PLAYOUT_DEALS = 256
 _SETTLE = 200  # steps after the deal until the games of a batch are at all stages
 
 
-def batch_of(num_games: int, num_players: int, num_threads: int = 1) -> VecEnv:
+def batch_of(num_envs: int, num_players: int, num_threads: int = 1) -> VecEnv:
     """A batch whose games are at all stages."""
-    env = VecEnv(num_games, num_players, num_threads=num_threads, seed=1)
+    env = VecEnv(num_envs, num_players, num_threads=num_threads, seed=1)
     env.reset()
-    env.games.random_steps(_SETTLE)
+    env.batch.random_steps(_SETTLE)
     return env
 
 
@@ -38,22 +39,22 @@ def batch_contestant(env: VecEnv) -> Contestant:
     return Contestant(f"batch_{env.num_players}", _in_core(env, ALL))
 
 
-def batch_contestants(num_games: int, large: int | None, num_threads: int) -> list[Contestant]:
+def batch_contestants(num_envs: int, large: int | None, num_threads: int) -> list[Contestant]:
     """Random play in the core with everything written, its parts, its floor, and the same stepped from Python."""
     contestants = []
     for players in PLAYERS:
-        env = batch_of(num_games, players)
+        env = batch_of(num_envs, players)
         contestants += [
             batch_contestant(env),
-            Contestant(f"floor_{players}", _floor(batch_of(num_games, players))),
+            Contestant(f"floor_{players}", _floor(batch_of(num_envs, players))),
             Contestant(f"python_{players}", _from_python(env)),
         ]
         if large:
             contestants.append(Contestant(f"large_{players}", _in_core(batch_of(large, players), ALL)))
-    env = batch_of(num_games, PLAYERS[0])
+    env = batch_of(num_envs, PLAYERS[0])
     contestants += [Contestant(f"{name}_{PLAYERS[0]}", _in_core(env, parts)) for name, parts in PARTS.items()]
     if num_threads > 1:
-        contestants.append(Contestant("batch_threads", _in_core(batch_of(num_games, PLAYERS[0], num_threads), ALL)))
+        contestants.append(Contestant("batch_threads", _in_core(batch_of(num_envs, PLAYERS[0], num_threads), ALL)))
     return contestants
 
 
@@ -65,9 +66,9 @@ def playout_contestants(num_threads: int) -> list[Contestant]:
     return contestants
 
 
-def batch_figures(values: Race, num_games: int, large: int | None, num_threads: int) -> list[Figure]:
+def batch_figures(values: Race, num_envs: int, large: int | None, num_threads: int) -> list[Figure]:
     """Rates and ratios of `batch_contestants`."""
-    group = f"Random play, {num_games:,} games: mask and observation written for every decision"
+    group = f"Random play, {num_envs:,} games: mask and observation written for every decision"
     figures = [Figure(f"batch_{n}", group, f"{n} players", "decisions/s", tuple(values[f"batch_{n}"])) for n in PLAYERS]
     spread = tuple(max(row) / min(row) for row in zip(*(values[f"batch_{n}"] for n in PLAYERS), strict=True))
     figures.append(Figure("spread", group, "fastest / slowest number of players", "ratio", spread, "<= 1.25"))
@@ -166,18 +167,18 @@ def _thread_target(num_threads: int) -> str:
 
 def _in_core(env: VecEnv, parts: int) -> Callable[[int], float]:
     def work(steps: int) -> int:
-        env.games.random_steps(steps, parts)
-        return steps * env.num_games
+        env.batch.random_steps(steps, parts)
+        return steps * env.num_envs
 
     return lambda steps: rate(lambda: work(steps))
 
 
 def _floor(env: VecEnv) -> Callable[[int], float]:
     # `touch` leaves no games behind and so deals new ones, which is not to count.
-    dealing = min(_seconds(env.games.reset) for _ in range(10))
+    dealing = min(_seconds(env.batch.reset) for _ in range(10))
 
     def run(steps: int) -> float:
-        return steps * env.num_games / max(_seconds(lambda: env.games.touch(steps)) - dealing, 1e-9)
+        return steps * env.num_envs / max(_seconds(lambda: env.batch.touch(steps)) - dealing, 1e-9)
 
     return run
 
@@ -193,7 +194,7 @@ def _from_python(env: VecEnv) -> Callable[[int], float]:
         for _ in range(steps):
             env.sample()
             env.step()
-        return steps * env.num_games
+        return steps * env.num_envs
 
     return lambda steps: rate(lambda: work(steps))
 

@@ -184,29 +184,34 @@ nb::tuple soak_rounds(const Rules& rules, int num_players, bool match, uint64_t 
 
 void bind_batches(nb::module_& m) {
     nb::class_<BatchGames>(m, "Batch", "Many games stepped together; uno_flex_env.VecEnv is its face.")
-        .def(nb::init<int, int, const Rules&, int, bool, int, int, int64_t, bool, int>(), "games"_a, "num_players"_a,
-             "rules"_a, "dealer"_a, "match"_a, "reward"_a, "history"_a, "max_decisions"_a, "deal_again"_a, "threads"_a)
+        .def(nb::init<int, int, const Rules&, int, bool, int, int, int64_t, bool, int>(), nb::kw_only(), "num_envs"_a,
+             "num_players"_a, "rules"_a, "dealer"_a, "match"_a, "reward"_a, "history"_a, "max_decisions"_a,
+             "autoreset"_a, "num_threads"_a)
         .def(
             "set_buffers",
-            [](BatchGames& b, nb::ndarray<> actions, nb::ndarray<> observations, nb::ndarray<> masks,
+            [](BatchGames& b, nb::ndarray<> actions, nb::ndarray<> observations, nb::ndarray<> action_masks,
                nb::ndarray<> histories, nb::ndarray<> rewards, nb::ndarray<> terminated, nb::ndarray<> truncated,
-               nb::ndarray<> current_players, nb::ndarray<> finals, int final_rows) {
+               nb::ndarray<> current_player, nb::ndarray<> final_obs) {
                 const size_t n = size_t(b.games());
+                const int final_rows = int(final_obs.size() / (n * kFeatures));
                 b.buffers.clear();
                 b.batch.actions = data_of<int32_t>(b, actions, n, "actions");
                 b.batch.observations = data_of<uint8_t>(b, observations, n * kFeatures, "observations");
-                b.batch.masks = data_of<int8_t>(b, masks, n * kActions, "action_masks");
+                b.batch.masks = data_of<int8_t>(b, action_masks, n * kActions, "action_masks");
                 b.batch.histories = data_of<int16_t>(b, histories, n * b.batch.history * 3, "histories");
                 b.batch.rewards = data_of<float>(b, rewards, n * b.batch.num_players, "rewards");
                 b.batch.terminated = data_of<uint8_t>(b, terminated, n, "terminated");
                 b.batch.truncated = data_of<uint8_t>(b, truncated, n, "truncated");
-                b.batch.current_players = data_of<int8_t>(b, current_players, n, "current_player");
+                b.batch.current_players = data_of<int8_t>(b, current_player, n, "current_player");
+                require(final_rows == 0 || final_rows == 1 || final_rows == b.batch.num_players,
+                        "final_obs has the wrong dtype or size");
                 b.batch.final_observations =
-                    data_of<uint8_t>(b, finals, n * size_t(final_rows) * kFeatures, "final_observations");
+                    data_of<uint8_t>(b, final_obs, n * size_t(final_rows) * kFeatures, "final_obs");
                 b.batch.final_rows = final_rows;
             },
-            "actions"_a, "observations"_a, "masks"_a, "histories"_a, "rewards"_a, "terminated"_a, "truncated"_a,
-            "current_players"_a, "finals"_a, "final_rows"_a)
+            nb::kw_only(), "actions"_a, "observations"_a, "action_masks"_a, "histories"_a, "rewards"_a, "terminated"_a,
+            "truncated"_a, "current_player"_a, "final_obs"_a,
+            "Let the batch read its actions from, and write its rows to, these C-contiguous arrays.")
         .def(
             "set_seats",
             [](BatchGames& b, Array<const uint8_t, nb::shape<-1, kMaxPlayers>> controllers,
@@ -218,7 +223,7 @@ void bind_batches(nb::module_& m) {
                 std::memcpy(b.learners.data(), learners.data(), b.learners.size());
                 b.note_events();
             },
-            "controllers"_a, "learners"_a)
+            "controllers"_a, "learning_seats"_a)
         .def("seed", &BatchGames::seed, "seed"_a)
         .def(
             "seed_games",
@@ -338,7 +343,7 @@ void bind_batches(nb::module_& m) {
             },
             "bytes"_a)
         .def_prop_ro("level", [](const BatchGames& b) { return b.kernel.name; })
-        .def_prop_ro("threads", [](const BatchGames& b) { return b.pool.threads(); });
+        .def_prop_ro("num_threads", [](const BatchGames& b) { return b.pool.threads(); });
     m.def("act", &bot_actions, "bot"_a, "masks"_a, "noise"_a, "actions"_a);
     m.def("playout", &playout, "states"_a, "bots"_a, "seed"_a, "repeats"_a, "threads"_a, "winners"_a, "points"_a);
     m.def(

@@ -15,21 +15,12 @@ from pettingzoo.utils.env import AECEnv, AECIterable
 from pettingzoo.utils.env_logger import EnvLogger
 
 from uno_flex_env import _core
-from uno_flex_env._core import State
+from uno_flex_env._core import REWARDS, State
 from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, describe_illegal
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
-from uno_flex_env.game import checked_table
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.options import (
-    ILLEGAL,
-    REWARDS,
-    check_choice,
-    check_episode,
-    check_whole,
-    checked_rules,
-    checked_seed,
-)
+from uno_flex_env.options import ILLEGAL, EpisodeOptions, check_one_of, check_whole, checked_rules, checked_seed
 from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display, table_of
 from uno_flex_env.rules import Rules
 
@@ -80,15 +71,20 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         dealer: int | None = None,
     ) -> None:
         super().__init__()
-        self.rules = checked_rules(rules)
-        check_episode(num_players, self.rules, match, reward, history, max_decisions)
-        check_choice("illegal", illegal, ILLEGAL)
-        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
+        self.options = EpisodeOptions(
+            num_players,
+            checked_rules(rules),
+            match=match,
+            reward=reward,
+            history=history,
+            max_decisions=max_decisions,
+            dealer=dealer,
+        )
+        check_one_of("illegal", illegal, ILLEGAL)
+        check_one_of("render_mode", render_mode, (None, *RENDER_MODES))
         if render_seat not in ("current_player", None):
             check_whole("render_seat", render_seat, 0, num_players - 1)
-        self.dealer = checked_table(self.rules, num_players, dealer)
-        self.num_players, self.match, self.reward, self.history = num_players, match, reward, history
-        self.max_decisions, self.illegal = max_decisions, illegal
+        self.num_players, self.illegal = num_players, illegal
         self.render_mode, self.render_seat = render_mode, render_seat
         self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -123,8 +119,8 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         else:
             self.episode_seed = checked_seed(seed)
             self._generator, _ = seeding.np_random(self.episode_seed)
-        self.core = State.deal(self.rules.core, self.num_players, self.dealer, self.episode_seed)
-        if self.match:
+        self.core = State.deal(self.options.rules.core, self.num_players, self.options.first_dealer, self.episode_seed)
+        if self.options.match:
             self.core.begin_match()
         self._begin_agents()
         self._begin_round()
@@ -171,10 +167,10 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self._moved = True
         self._decisions += 1
         self._last = seat, action
-        if self.history:
+        if self.options.history:
             self._note(seat, action)
         current_player = core.current_player
-        if current_player < 0 or self._decisions == self.max_decisions:
+        if current_player < 0 or self._decisions == self.options.max_decisions:
             self._settle()
         else:
             if current_player != seat:
@@ -202,16 +198,16 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         """Pay for a round that is over; then end the episode or deal the next round."""
         core = self.core
         if core.is_over:
-            self._pay(core.match_winner if self.match and self.reward == "win" else core.winner)
-        over = core.is_over and (not self.match or core.match_winner >= 0)
-        if over or self._decisions == self.max_decisions:
+            self._pay(core.match_winner if self.options.match and self.options.reward == "win" else core.winner)
+        over = core.is_over and (not self.options.match or core.match_winner >= 0)
+        if over or self._decisions == self.options.max_decisions:
             self._finish(terminated=over, truncated=not over)
         else:
             core.next_round(_core.round_seed(self.episode_seed, core.rounds))
             self._begin_round()
 
     def _pay(self, winner: int) -> None:
-        returns = self.core.returns(REWARDS.index(self.reward), winner)
+        returns = self.core.returns(REWARDS.index(self.options.reward), winner)
         self.rewards = dict(zip(self.agents, returns, strict=True))
         self._paid = True
         self._accumulate_rewards()
@@ -246,12 +242,12 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
             self.core.write_mask(mask)
         else:
             mask = np.zeros(NUM_ACTIONS, np.int8)
-        if self.history:
+        if self.options.history:
             return {"observation": row, "action_mask": mask, "history": self._recent(seat)}
         return {"observation": row, "action_mask": mask}
 
     def _recent(self, viewer: int) -> npt.NDArray[np.int16]:
-        rows = np.full((self.history, 3), -1, np.int16)
+        rows = np.full((self.options.history, 3), -1, np.int16)
         if self._events:
             rows[-len(self._events) :] = self._events
             rows[-len(self._events) :, 0] = (rows[-len(self._events) :, 0] - viewer) % self.num_players
@@ -287,7 +283,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         seat = self.render_seat
         if seat == "current_player":
             seat = self.core.current_player if self._live else None
-        return self._display.draw(table_of(self.core, self.rules, self.match, self._last), seat)
+        return self._display.draw(table_of(self.core, self.options.rules, self.options.match, self._last), seat)
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -1,6 +1,6 @@
-"""Many games for one learner each, as Gymnasium's `VectorEnv`, played by the batch engine.
+"""Many games with one learning seat each, as Gymnasium's `VectorEnv`, played by the core.
 
->>> import gymnasium, uno_flex_env.envs.registration
+>>> import gymnasium, uno_flex_env.envs
 >>> envs = gymnasium.make_vec("UnoFlex-v0", num_envs=1024, opponents="flex_when_stuck")
 >>> observations, infos = envs.reset(seed=1)
 >>> observations["observation"].shape, infos["action_mask"].shape
@@ -19,33 +19,31 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from uno_flex_env.envs.opponents import Observations, Opponents
-from uno_flex_env.envs.seat_games import LearnerGames, Rows
+from uno_flex_env.envs.seat_games import Rows, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace, observation_space
-from uno_flex_env.envs.vec_env import Actions
-from uno_flex_env.options import check_choice, check_flag, checked_seed
+from uno_flex_env.options import check_flag, check_one_of, checked_seed
 from uno_flex_env.rules import Rules
 
 Infos = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 
 
-class UnoFlexVectorEnv(VectorEnv[Observations, Actions, npt.NDArray[Any]]):
-    """B games of UNO Flex with one learner each: `gymnasium.make_vec("UnoFlex-v0", num_envs=B, ...)`.
+class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]]):
+    """B games of UNO Flex with one learning seat each: `gymnasium.make_vec("UnoFlex-v0", num_envs=B, ...)`.
 
     Each row is what `gymnasium.make("UnoFlex-v0")` plays: spaces, rewards and opponents are described there, in
     `uno_flex_env.envs.single_agent`. The legal actions are in the observation and in `infos["action_mask"]`.
 
     Args:
         num_envs: B, the number of games.
-        num_players, rules, match, reward, history: as in `SingleAgentEnv`.
-        opponents: one for all seats, or one for each, clockwise from the learner: the name of a rule bot, which plays
-            inside the engine, or a policy, which is called with all rows at once in which its seats decide.
-        seat: of the learner; "random" draws one for each episode, from the game's seed and the episode's number.
-        max_decisions: truncate an episode after so many decisions of the learner; None for no limit.
+        num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
+        opponents: one for all seats, or one for each, clockwise from the learning seat: the name of a rule bot, which
+            plays inside the core, or a policy, which is called with all rows at once in which its seats decide.
+        seat: the learning seat; "random" draws one for each episode, from the game's seed and the episode's number.
         num_threads: threads that share the games.
         autoreset_mode: when a finished game is dealt again (`gymnasium.vector.AutoresetMode`). NEXT_STEP: in the step
             after the one that ended it, which ignores its action and pays nothing. SAME_STEP: in the step that ended
-            it; what the learner saw last is in `infos["final_obs"]` and `infos["final_info"]`. DISABLED: when
+            it; what the learning seat saw last is in `infos["final_obs"]` and `infos["final_info"]`. DISABLED: when
             `reset(options={"reset_mask": ...})` names it; an action before that is an error.
         copy: hand out copies of the observations; False: the arrays themselves, which every step overwrites.
     """
@@ -70,10 +68,10 @@ class UnoFlexVectorEnv(VectorEnv[Observations, Actions, npt.NDArray[Any]]):
     ) -> None:
         check_flag("copy", copy)
         modes = tuple(mode.value for mode in AutoresetMode)
-        check_choice("autoreset_mode", getattr(autoreset_mode, "value", autoreset_mode), modes)
+        check_one_of("autoreset_mode", getattr(autoreset_mode, "value", autoreset_mode), modes)
         self.autoreset_mode, self.copy = AutoresetMode(autoreset_mode), copy
         self.metadata = type(self).metadata | {"autoreset_mode": self.autoreset_mode}
-        self.games = LearnerGames(
+        self.seat_games = SeatGames(
             num_envs,
             num_players,
             rules,
@@ -112,15 +110,15 @@ class UnoFlexVectorEnv(VectorEnv[Observations, Actions, npt.NDArray[Any]]):
             seed = checked_seed(int(seed))
             super().reset(seed=seed)
             if which.all():
-                self.games.reset(seed)
+                self.seat_games.reset(seed)
             else:
-                self.games.reset_games(which, self._drawn_seeds())
+                self.seat_games.reset_games(which, self._drawn_seeds())
         elif seed is not None:
-            self.games.reset_games(which, self._seeds_of(seed))
+            self.seat_games.reset_games(which, self._seeds_of(seed))
         elif not self._dealt:
-            self.games.reset_games(which, self._drawn_seeds())
+            self.seat_games.reset_games(which, self._drawn_seeds())
         else:
-            self.games.reset_games(which)
+            self.seat_games.reset_games(which)
         self._dealt = True
         self._over[which] = False
         return self._observations(), self._infos()
@@ -148,9 +146,9 @@ class UnoFlexVectorEnv(VectorEnv[Observations, Actions, npt.NDArray[Any]]):
         )
 
     def step(
-        self, actions: Actions
+        self, actions: npt.ArrayLike
     ) -> tuple[Observations, Floats, npt.NDArray[np.bool_], npt.NDArray[np.bool_], Infos]:
-        """Take one action in each game and let the opponents play on to the learner's next decision.
+        """Take one action in each game and let the opponents play on to the learning seat's next decision.
 
         Args:
             actions: (B,) whole numbers. Under NEXT_STEP those of finished games are ignored.
@@ -161,7 +159,7 @@ class UnoFlexVectorEnv(VectorEnv[Observations, Actions, npt.NDArray[Any]]):
         """
         if not self._dealt:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
-        games, mode = self.games, self.autoreset_mode
+        games, mode = self.seat_games, self.autoreset_mode
         if mode is AutoresetMode.DISABLED and self._over.any():
             raise gymnasium.error.ResetNeeded(f"game {self._over.argmax()} is over: name it in reset_mask first")
         games.step(actions, alone=self._over)
@@ -179,20 +177,20 @@ class UnoFlexVectorEnv(VectorEnv[Observations, Actions, npt.NDArray[Any]]):
         return self._observations(), *results, self._infos() | finals
 
     def _observations(self) -> Observations:
-        seen = self.games.seen()
+        seen = self.seat_games.seen()
         return {name: part.copy() for name, part in seen.items()} if self.copy else seen
 
     def _infos(self) -> Infos:
-        return {"action_mask": self.games.action_masks.copy(), "_action_mask": np.ones(self.num_envs, np.bool_)}
+        return {"action_mask": self.seat_games.action_masks.copy(), "_action_mask": np.ones(self.num_envs, np.bool_)}
 
     def _finals(self, ended: Rows) -> Infos:
         """What Gymnasium calls final: the last observation and info of each game that this step ended."""
         rows = np.flatnonzero(ended)
         if not rows.size:
             return {}
-        parts = self.games.seen(rows)
+        parts = self.seat_games.seen(rows)
         last = np.full(self.num_envs, None, object)
         for i, game in enumerate(rows):
             last[game] = {name: part[i] for name, part in parts.items()}
-        info = {"action_mask": np.zeros_like(self.games.action_masks), "_action_mask": ended.copy()}
+        info = {"action_mask": np.zeros_like(self.seat_games.action_masks), "_action_mask": ended.copy()}
         return {"final_obs": last, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}

@@ -1,4 +1,4 @@
-"""Many games for one learner each, as the `VecEnv` of Stable-Baselines3, with masks for sb3-contrib's MaskablePPO.
+"""Many games with one learning seat each, as Stable-Baselines3's `VecEnv`, with masks for sb3-contrib's MaskablePPO.
 
 >>> from sb3_contrib import MaskablePPO
 >>> from uno_flex_env.envs.sb3 import SB3VecEnv
@@ -19,7 +19,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from uno_flex_env.envs.opponents import Opponents
-from uno_flex_env.envs.seat_games import LearnerGames, Rows
+from uno_flex_env.envs.seat_games import Rows, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import checked_seed
@@ -27,11 +27,11 @@ from uno_flex_env.rules import Rules
 
 
 class SB3VecEnv(VecEnv):
-    """B games of UNO Flex, stepped together by the batch engine, with one learning seat each.
+    """B games of UNO Flex, stepped together by the core, with one learning seat each.
 
     The observation is flat, `Box(0, 1, (640,), uint8)`; the legal actions come from `action_masks()`, also through
     `env_method`, where MaskablePPO looks for them. A finished game deals again in the step that ends it, as
-    Stable-Baselines3 wants: `infos[i]["terminal_observation"]` is what the learner saw last, and
+    Stable-Baselines3 wants: `infos[i]["terminal_observation"]` is what the learning seat saw last, and
     `infos[i]["TimeLimit.truncated"]` tells a truncated game, whose value has to be bootstrapped, from a finished one.
 
     Args:
@@ -53,7 +53,7 @@ class SB3VecEnv(VecEnv):
         max_decisions: int | None = None,
         num_threads: int = 1,
     ) -> None:
-        self.games = LearnerGames(
+        self.seat_games = SeatGames(
             num_envs,
             num_players,
             rules,
@@ -72,15 +72,15 @@ class SB3VecEnv(VecEnv):
     @property
     def opponents(self) -> Opponents:
         """Who plays the other seats. Others may be set between any two steps and take over games in progress."""
-        return self.games.opponents
+        return self.seat_games.opponents
 
     @opponents.setter
     def opponents(self, opponents: Opponents) -> None:
-        self.games.opponents = opponents
+        self.seat_games.opponents = opponents
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """(B, 216) bool, the legal actions."""
-        return self.games.action_masks.astype(np.bool_)
+        return self.seat_games.action_masks.astype(np.bool_)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
         """Seed the next `reset`: game i begins with what a single environment plays with seed + i."""
@@ -94,25 +94,25 @@ class SB3VecEnv(VecEnv):
         if not self._dealt and self._seeds[0] is None:
             self.seed()
         if self._seeds[0] is None:
-            self.games.reset_games(everyone)
+            self.seat_games.reset_games(everyone)
         else:
-            self.games.reset_games(everyone, np.array(self._seeds, np.uint64))
+            self.seat_games.reset_games(everyone, np.array(self._seeds, np.uint64))
         self._dealt = True
         self._reset_seeds()
         self._reset_options()
-        return self.games.observations.copy()
+        return self.seat_games.observations.copy()
 
     def step_async(self, actions: npt.NDArray[Any]) -> None:
         """Keep the actions (B,) for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
-        """Take the actions and let the opponents play on to the learners' next decisions.
+        """Take the actions and let the opponents play on to the learning seats' next decisions.
 
         Raises:
             IllegalActionError: an action is not legal; the message names the game, and no game has moved.
         """
-        games = self.games
+        games = self.seat_games
         games.step(self._actions)
         ended: Rows = games.terminated | games.truncated
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": cut} for cut in games.truncated.tolist()]

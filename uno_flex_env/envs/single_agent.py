@@ -1,4 +1,4 @@
-"""The game as a Gymnasium environment: one seat learns, policies play the others."""
+"""The game as a Gymnasium environment: one seat learns, opponents play the others."""
 
 from __future__ import annotations
 
@@ -13,40 +13,34 @@ from gymnasium import logger
 
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
 from uno_flex_env.envs.opponents import Opponents
-from uno_flex_env.envs.seat_games import LearnerGames
+from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
-from uno_flex_env.options import ILLEGAL, check_choice, checked_seed
+from uno_flex_env.options import ILLEGAL, check_one_of, checked_seed
 from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display, table_of
 from uno_flex_env.rules import Rules
 
 
 class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
-    """UNO Flex for one learner: `gymnasium.make("UnoFlex-v0", ...)`.
+    """UNO Flex with one learning seat: `gymnasium.make("UnoFlex-v0", ...)`.
 
-    An episode is one round, or one match. Observations and actions are those of `uno_flex_env.uno_flex_v0`; the legal
+    Observations and actions are those of `uno_flex_env.uno_flex_v0`; the legal
     actions are in the observation, in `info["action_mask"]` and in `action_masks()`. The opponents move inside `step`;
-    rewards that fall on their turns arrive with the learner's last step before them. A deal that ends before the
-    learner has decided anything is dealt again.
+    rewards that fall on their turns arrive with the learning seat's last step before them. A deal that ends before
+    that seat has decided anything is dealt again.
 
     Args:
-        num_players: 2 to 8.
-        rules: `Rules`, or a dict of the switches that are not official.
-        opponents: one for all, or one for each, clockwise from the learner: the name of a rule bot (`"random"`,
+        num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
+        opponents: one for all, or one for each, clockwise from the learning seat: the name of a rule bot (`"random"`,
             `"flex_any"`, `"never_flex"`, `"always_flex"`, `"flex_when_stuck"`) or a policy, which gets a batch of one
             (see `uno_flex_env.envs.opponents.Policy`).
-        seat: of the learner; "random" draws one for each episode.
-        match: play a whole match to `rules.target_score` instead of one round.
-        reward: "win" (1 for the winner, -1/(n-1) for each loser) or "points" (each loser pays its hand's points / 100
-            to the winner). In a match "win" comes once, at its end, and "points" after every round.
-        history: the last so many public events in the observation.
-        max_decisions: truncate an episode after so many decisions of the learner; None for no limit.
+        seat: the learning seat; "random" draws one for each episode.
         illegal: what an illegal action does. "raise": IllegalActionError, and nothing changes. "terminate": the
             episode ends with reward -1 and a logged warning, for learners that don't know masks.
-        render_mode: None, "ansi", "rgb_array" or "human"; all show what the learner sees.
+        render_mode: None, "ansi", "rgb_array" or "human"; all show what the learning seat sees.
 
     Attributes:
-        games: the one game, as `LearnerGames`; its `opponents` may be set between any two steps.
+        seat_games: the one game, as `SeatGames`; its `opponents` may be set between any two steps.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": RENDER_FPS}  # noqa: RUF012
@@ -65,10 +59,10 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         illegal: Literal["raise", "terminate"] = "raise",
         render_mode: Literal["ansi", "rgb_array", "human"] | None = None,
     ) -> None:
-        check_choice("illegal", illegal, ILLEGAL)
-        check_choice("render_mode", render_mode, (None, *RENDER_MODES))
-        self.history, self.illegal, self.render_mode = history, illegal, render_mode
-        self.games = LearnerGames(
+        check_one_of("illegal", illegal, ILLEGAL)
+        check_one_of("render_mode", render_mode, (None, *RENDER_MODES))
+        self.illegal, self.render_mode = illegal, render_mode
+        self.seat_games = SeatGames(
             1,
             num_players,
             rules,
@@ -87,14 +81,14 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         self._live = False  # between reset and the end of the episode
 
     @property
-    def learner(self) -> int:
-        """The learner's seat in this episode."""
-        return int(self.games.learners[0])
+    def learning_seat(self) -> int:
+        """The seat that learns in this episode."""
+        return int(self.seat_games.learning_seats[0])
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Deal a new episode and play it on to the learner's first decision.
+        """Deal a new episode and play it on to the learning seat's first decision.
 
         Args:
             seed: of a sequence of episodes, of which this is the first and each reset without a seed begins the next.
@@ -104,16 +98,16 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         seed = None if seed is None else checked_seed(seed)
         super().reset(seed=seed)
         if seed is None and self._dealt:
-            self.games.reset_games(np.ones(1, np.bool_))
+            self.seat_games.reset_games(np.ones(1, np.bool_))
         else:
-            self.games.reset(int(self.np_random.integers(1 << 64, dtype=np.uint64)) if seed is None else seed)
+            self.seat_games.reset(int(self.np_random.integers(1 << 64, dtype=np.uint64)) if seed is None else seed)
         self._dealt = self._live = True
         if self.render_mode == "human":
             self.render()
         return self._observe(), {"action_mask": self._mask()}
 
     def step(self, action: int | np.integer[Any]) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Take the learner's action and let the opponents play on to its next decision, or to the end.
+        """Take the learning seat's action and let the opponents play on to its next decision, or to the end.
 
         Raises:
             IllegalActionError: the action is not legal now (under `illegal="raise"`); nothing has changed then.
@@ -124,7 +118,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
             raise gymnasium.error.ResetNeeded("the episode is over, or none has begun: call reset() before step()")
         if not self.action_space.contains(action):
             raise NotationError(f"an action must be a whole number from 0 to {NUM_ACTIONS - 1}, got {action!r}")
-        games = self.games
+        games = self.seat_games
         if games.action_masks[0, action]:
             games.step(np.array([action]))
             reward, terminated, truncated = float(games.rewards[0]), bool(games.terminated[0]), bool(games.truncated[0])
@@ -137,7 +131,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         return self._observe(), reward, terminated, truncated, {"action_mask": self._mask()}
 
     def _refuse(self, action: int) -> None:
-        why = describe_illegal(action, self.games.action_masks[0])
+        why = describe_illegal(action, self.seat_games.action_masks[0])
         if self.illegal == "raise":
             raise IllegalActionError(why)
         logging.getLogger(__name__).warning("%s. The episode ends with reward -1.", why)
@@ -147,25 +141,25 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         return self._mask().view(np.bool_)
 
     def _mask(self) -> npt.NDArray[np.int8]:
-        return self.games.action_masks[0].copy() if self._live else np.zeros(NUM_ACTIONS, np.int8)
+        return self.seat_games.action_masks[0].copy() if self._live else np.zeros(NUM_ACTIONS, np.int8)
 
     def _observe(self) -> Observation:
-        seen = {"observation": self.games.observations[0].copy(), "action_mask": self._mask()}
-        if self.history:
-            seen["history"] = self.games.histories[0].copy()
+        seen = {"observation": self.seat_games.observations[0].copy(), "action_mask": self._mask()}
+        if self.seat_games.options.history:
+            seen["history"] = self.seat_games.histories[0].copy()
         return seen
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
-        """Draw what the learner sees: text, an array (height, width, 3), or in a window."""
+        """Draw what the learning seat sees: text, an array (height, width, 3), or in a window."""
         if not self._dealt:
             raise gymnasium.error.ResetNeeded("call reset() before render()")
         if self._display is None:
             logger.warn("render() does nothing without a render_mode; give one to gymnasium.make")
             return None
-        games = self.games
+        games, options = self.seat_games, self.seat_games.options
         offset, action, _ = games.histories[0, -1].tolist()
-        last = None if action < 0 else ((self.learner + offset) % games.num_players, action)
-        return self._display.draw(table_of(games.state(0), games.rules, games.match, last), self.learner)
+        last = None if action < 0 else ((self.learning_seat + offset) % games.num_players, action)
+        return self._display.draw(table_of(games.state(0), options.rules, options.match, last), self.learning_seat)
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-import uno_flex_env.envs.registration  # noqa: F401  (with any environment, `gymnasium.make` knows them all)
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
 

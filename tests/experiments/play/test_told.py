@@ -147,7 +147,7 @@ def test_hidden_cards_leave_no_trace_in_what_is_shown(pipe, players):
     flags = ("--players", players, "--seed", 9, "--opponent", "flex_any", "--hints", "search:40")
     for seed in range(40):
         game = Game(players, seed=seed)
-        while not game.is_over and (game.ply < 6 + seed or game.to_move):
+        while not game.is_over and (game.ply < 6 + seed or game.current_player):
             game.play(rng.choice(game.legal_actions))
         other = None if game.is_over else look_alike(game, 0, rng)
         if other is None:

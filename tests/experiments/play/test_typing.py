@@ -172,7 +172,7 @@ def test_only_ones_own_decisions_are_taken_back():
 
     session, text = sit(config, lambda session: next(lines, None))
 
-    assert session.game.to_move == 2
+    assert session.game.current_player == 2
     assert session.game.ply == 2
     assert text.count("There is nothing of yours to take back") >= 1
 

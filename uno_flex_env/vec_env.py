@@ -1,0 +1,211 @@
+"""Many games at once with every seat to decide for, and playouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from uno_flex_env import _core
+from uno_flex_env._core import State
+from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
+from uno_flex_env.batch import Batch, bot_number, checked_actions
+from uno_flex_env.errors import IllegalActionError
+from uno_flex_env.options import EpisodeOptions, checked_rules, checked_seed
+from uno_flex_env.rules import Rules
+
+
+class VecEnv:
+    """A batch of games in which every seat decides; row g of each array is game g, as its current player sees it.
+
+    Finished games are dealt again within the step that ends them: `rewards`, `terminated` and `truncated` belong to the
+    game that ended, observation and mask are the first of the next one. Game g's episodes depend on the seed, g and the
+    actions alone, so neither the number of games nor of threads changes them.
+
+    Args:
+        num_envs: B, the number of games.
+        num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
+        num_threads: threads that share the batch; more than there are free cores makes it slower.
+        seed: of the first `reset`; None for a new one.
+
+    The arrays belong to the environment and are overwritten by the next `step`; copy what is to last, or hand in your
+    own with `use_buffers`. `uno_flex_env.batch.Batch` says what each one holds.
+
+    Attributes:
+        batch: the games and their arrays.
+        options: what is played.
+    """
+
+    def __init__(
+        self,
+        num_envs: int,
+        num_players: int = 2,
+        rules: Rules | Mapping[str, Any] | None = None,
+        *,
+        match: bool = False,
+        reward: Literal["win", "points"] = "win",
+        history: int = 0,
+        max_decisions: int | None = None,
+        num_threads: int = 1,
+        seed: int | None = None,
+    ) -> None:
+        self.options = EpisodeOptions(
+            num_players,
+            checked_rules(rules),
+            match=match,
+            reward=reward,
+            history=history,
+            max_decisions=max_decisions,
+        )
+        self.batch = Batch(num_envs, self.options, autoreset=True, num_threads=num_threads)
+        self.num_envs, self.num_players = num_envs, num_players
+        self._seed = seed
+
+    # ---- The arrays ----
+
+    @property
+    def observations(self) -> npt.NDArray[np.uint8]:
+        """(B, 640) uint8"""
+        return self.batch.observations
+
+    @property
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """(B, 216) int8, 1 for each legal action"""
+        return self.batch.action_masks
+
+    @property
+    def histories(self) -> npt.NDArray[np.int16]:
+        """(B, history, 3) int16, the last public events"""
+        return self.batch.histories
+
+    @property
+    def current_player(self) -> npt.NDArray[np.int8]:
+        """(B,) int8, the seat that decides"""
+        return self.batch.current_player
+
+    @property
+    def rewards(self) -> npt.NDArray[np.float32]:
+        """(B, n) float32, what the last step has paid to each seat"""
+        return self.batch.rewards
+
+    @property
+    def terminated(self) -> npt.NDArray[np.bool_]:
+        """(B,) bool"""
+        return self.batch.terminated
+
+    @property
+    def truncated(self) -> npt.NDArray[np.bool_]:
+        """(B,) bool"""
+        return self.batch.truncated
+
+    @property
+    def final_obs(self) -> npt.NDArray[np.uint8]:
+        """(B, n, 640) uint8, with `max_decisions` only: what each seat saw at the end of an episode that ended in the
+        last step, to bootstrap a truncated one"""
+        return self.batch.final_obs
+
+    def use_buffers(
+        self, observations: npt.NDArray[np.uint8] | None = None, action_masks: npt.NDArray[np.int8] | None = None
+    ) -> None:
+        """See `uno_flex_env.batch.Batch.use_buffers`."""
+        self.batch.use_buffers(observations, action_masks)
+
+    # ---- Playing ----
+
+    @property
+    def num_threads(self) -> int:
+        return self.batch.num_threads
+
+    @property
+    def level(self) -> str:
+        """The instruction set in use; the environment variable UNO_FLEX_LEVEL forces another."""
+        return self.batch.level
+
+    def reset(self, seed: int | None = None) -> npt.NDArray[np.uint8]:
+        """Deal every game anew. Without a seed: the constructor's, later on a new one. Returns `observations`."""
+        if seed is None:
+            seed, self._seed = self._seed, None
+        self.batch.seed(checked_seed(seed))
+        self.batch.reset()
+        return self.batch.observations
+
+    def step(self, actions: npt.ArrayLike | None = None) -> npt.NDArray[np.uint8]:
+        """Take one action in each game and write the arrays. Returns `observations`.
+
+        Args:
+            actions: (B,) whole numbers; -1 leaves a game alone. None: those that `sample` has written.
+
+        Raises:
+            IllegalActionError: the message names the game, the action and what is legal; no game has moved.
+        """
+        batch = self.batch
+        if actions is not None and actions is not batch.actions:
+            batch.actions[...] = checked_actions(actions, self.num_envs)
+        try:
+            batch.step()
+        except ValueError:
+            self._refuse_illegal()
+            raise
+        return batch.observations
+
+    def _refuse_illegal(self) -> None:
+        """Name the first game with an illegal action, and what is legal there. The states are asked: the next masks may
+        be meant for another buffer than the last."""
+        mask = np.zeros(NUM_ACTIONS, np.int8)
+        for game, action in enumerate(self.batch.actions):
+            self.state(game).write_mask(mask)
+            if action >= 0 and not mask[action]:
+                raise IllegalActionError(f"game {game}: {describe_illegal(int(action), mask)}")
+
+    def sample(self) -> npt.NDArray[np.int32]:
+        """A uniformly random legal action for each game, (B,) int32, from the games' own generators. The array is the
+        environment's action buffer."""
+        self.batch.sample(self.batch.actions)
+        return self.batch.actions
+
+    def state(self, game: int) -> State:
+        """A copy of one game's state."""
+        return self.batch.state(game)
+
+    def hidden_hands(self, out: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[np.uint8]:
+        """See `uno_flex_env.batch.Batch.hidden_hands`."""
+        return self.batch.hidden_hands(out)
+
+    def to_bytes(self) -> bytes:
+        """Everything that decides how the batch goes on, for exact resumption with `from_bytes`."""
+        return self.batch.to_bytes()
+
+    def from_bytes(self, data: bytes) -> None:
+        """Resume where `to_bytes` was called on a VecEnv made with the same arguments; rewrites observations, masks,
+        histories and players."""
+        self.batch.from_bytes(data)
+
+
+def playout(
+    states: Sequence[State],
+    bots: str | Sequence[str] = "flex_any",
+    *,
+    seed: int = 0,
+    repeats: int = 1,
+    num_threads: int = 1,
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int16]]:
+    """Play states to the end of their round with rule bots, without Python in the loop.
+
+    Args:
+        states: they are not changed; all with the same number of players.
+        bots: one of `BOTS` for every seat, or one for each seat.
+        seed: of the bots' choices; the draw pile's order is the state's own.
+        repeats: how often each state is played.
+
+    Returns:
+        winners (N, repeats) int8, -1 for none (also after 2**20 actions without an end), and points (N, repeats) int16
+        that the winner scores.
+    """
+    winners = np.empty((len(states), repeats), np.int8)
+    points = np.empty((len(states), repeats), np.int16)
+    if states:
+        names = [bots] * states[0].num_players if isinstance(bots, str) else list(bots)
+        _core.playout(states, [bot_number(name) for name in names], seed, repeats, num_threads, winners, points)
+    return winners, points
