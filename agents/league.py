@@ -1,4 +1,4 @@
-"""Opponents for the learner: fixed policies and its own past selves, the hard ones more often than the easy ones."""
+"""Opponents of the learner: given policies and snapshots of itself. It meets strong ones more often than weak ones."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from uno_flex_env.rules import MAX_PLAYERS
 from uno_flex_env.seeding import Noise
 
 LEARNER = -1
-"""In a table of who sits where: the seat learns."""
+"""In a seating: the seat learns."""
 
-Table = npt.NDArray[np.int16]
+Seating = npt.NDArray[np.int16]
+"""(N, 8), the member in each seat of each game, or `LEARNER`."""
 Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class LeagueConfig:
-    """Whom the learner meets beside itself."""
+    """The opponents that the learner meets beside itself."""
 
     fraction: float = 0.0
     """Share of the games in which one seat learns and an opponent plays all others; the rest is pure self-play."""
     opponents: tuple[str, ...] = ()
-    """Policies that always belong to the league, by the names of `agents.policy_factory.make_policy`."""
+    """Policies that always belong to the league, by their names in `agents.policy_factory.make_policy`."""
     snapshots: int = 0
-    """Past selves that belong to it; a new one takes the place of the oldest."""
+    """Snapshots of the learner that the league holds; a new one takes the place of the oldest."""
     every: int = 5_000_000
     """Decisions between two snapshots."""
     sharpness: float = 1.0
     """Prioritized fictitious self-play (doi:10.1038/s41586-019-1724-z): an opponent that the learner beats with
-    probability w is met in proportion to (1 - w) ** sharpness. 0 meets all alike."""
+    probability w is drawn in proportion to (1 - w) ** sharpness. With 0 all are equally likely."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.fraction <= 1.0:
@@ -50,15 +51,15 @@ class LeagueConfig:
 
 
 class League:
-    """Who sits where, and how often the learner has beaten whom.
+    """The members, who sits where, and how often the learner has beaten each member.
 
     Args:
         config: see `LeagueConfig`.
-        seed: of the choice of seats and opponents, and of what the opponents play.
+        seed: fixes the choice of seats and opponents, and the random numbers of the opponents.
     """
 
     HALF_LIFE = 2000
-    """Games after which a result counts half: the learner changes."""
+    """Games after which a result counts half, since the learner changes."""
 
     def __init__(self, config: LeagueConfig, seed: int) -> None:
         self.config = config
@@ -70,18 +71,18 @@ class League:
             raise ValueError(f"league.opponents must be different policies, got {', '.join(names)}")
         self.wins, self.games = [0.0] * len(self.policies), [0.0] * len(self.policies)
         self.history = max((policy.history for policy in self.policies), default=0)
-        self.taken = 0  # snapshots in all
+        self.taken = 0  # snapshots so far
         self._rng = np.random.Generator(np.random.PCG64(seed))
 
     @property
     def plays(self) -> bool:
-        """Whether there is an opponent to be met."""
+        """Whether there is any opponent."""
         return bool(self.policies)
 
     # ---- Members ----
 
     def add(self, snapshot: Policy) -> None:
-        """Take in a past self, in the place of the oldest one if there are enough; games in progress go on with it."""
+        """Add a snapshot. In a full league it takes the place of the oldest one, also in games in progress."""
         fixed, count = len(self.config.opponents), self.config.snapshots
         slot = fixed + self.taken % count
         self.taken += 1
@@ -93,29 +94,30 @@ class League:
             self.policies[slot], self.wins[slot], self.games[slot] = snapshot, 0.0, 0.0
 
     def win_rates(self) -> dict[str, float]:
-        """How often the learner has lately beaten each member, by its name; drawn to one half as long as it is new.
+        """Recent win rates of the learner against each member, by its name. Those of new members begin at one half.
 
-        These steer the choice of opponents and are no measurement: they come from other deals for each.
+        They steer the choice of opponents. They are no measurement, since each member has played other deals.
         """
         return {policy.name: rate for policy, rate in zip(self.policies, self._rates(), strict=True)}
 
     # ---- Seats ----
 
-    def seat_everyone(self, num_players: npt.NDArray[np.int64]) -> Table:
-        """Who sits where in N new games, (N, 8): `LEARNER`, or the number of a member."""
-        table: Table = np.full((len(num_players), MAX_PLAYERS), LEARNER, np.int16)
-        self.seat_again(table, np.ones(len(num_players), np.bool_), num_players)
-        return table
+    def seat_everyone(self, num_players: npt.NDArray[np.int64]) -> Seating:
+        """A seating of N new games."""
+        seating: Seating = np.full((len(num_players), MAX_PLAYERS), LEARNER, np.int16)
+        self.reseat(seating, np.ones(len(num_players), np.bool_), num_players)
+        return seating
 
-    def seat_again(self, table: Table, which: Flags, num_players: npt.NDArray[np.int64]) -> None:
-        """Seat these games anew, (N,) bool. The last games of each number of players are those with opponents."""
+    def reseat(self, seating: Seating, which: Flags, num_players: npt.NDArray[np.int64]) -> None:
+        """Draw new seats in these games, (N,) bool. Among the games of each number of players, opponents play in the
+        last ones."""
         games = np.flatnonzero(which & self._with_opponents(num_players))
         if not games.size or not self.plays:
             return
         weights = (1.0 - np.array(list(self._rates()))) ** self.config.sharpness
         members = self._rng.choice(len(self.policies), games.size, p=weights / weights.sum())
-        table[games] = members[:, None]
-        table[games, self._rng.integers(0, num_players[games])] = LEARNER
+        seating[games] = members[:, None]
+        seating[games, self._rng.integers(0, num_players[games])] = LEARNER
 
     def _rates(self) -> Iterator[float]:
         for wins, games in zip(self.wins, self.games, strict=True):
@@ -130,16 +132,16 @@ class League:
 
     def report(
         self,
-        table: Table,
+        seating: Seating,
         rewards: npt.NDArray[np.float32],
         ended: Flags,
         num_players: npt.NDArray[np.int64],
     ) -> None:
-        """Note who won the games that have ended: rewards (N, n), ended (N,)."""
-        seats = np.arange(table.shape[1]) < num_players[:, None]
-        games = np.flatnonzero(ended & ((table != LEARNER) & seats).any(axis=1))
-        learner = (table[games] == LEARNER).argmax(axis=1)
-        member = np.where(learner == 0, table[games, 1], table[games, 0])
+        """Count the wins of the learner in the games that have ended: rewards (N, n), ended (N,)."""
+        seats = np.arange(seating.shape[1]) < num_players[:, None]
+        games = np.flatnonzero(ended & ((seating != LEARNER) & seats).any(axis=1))
+        learner = (seating[games] == LEARNER).argmax(axis=1)
+        member = np.where(learner == 0, seating[games, 1], seating[games, 0])
         for number in np.unique(member):
             won = rewards[games[member == number], learner[member == number]] > 0
             keep = 0.5 ** (won.size / self.HALF_LIFE)
@@ -147,23 +149,23 @@ class League:
             self.games[number] = keep * self.games[number] + won.size
 
     def seated(self, members: npt.NDArray[np.int16]) -> Iterator[tuple[int, Policy]]:
-        """The members among those who decide now."""
+        """The policies of these members, each once with its number; `LEARNER` is left out."""
         for number in np.unique(members[members != LEARNER]):
             yield int(number), self.policies[number]
 
     def noise(self, games: int) -> Noise:
-        """Keys for the opponents' decisions."""
+        """Keys for decisions of the opponents, (games,)."""
         return self._rng.integers(0, 2**64, games, np.uint64)
 
     # ---- Resuming ----
 
     def state(self) -> dict[str, Any]:
-        """All but the policies and the tables, as plain values."""
+        """Everything but the policies and the seating, as plain values."""
         generator = self._rng.bit_generator.state
         return {"wins": self.wins, "games": self.games, "taken": self.taken, "generator": generator}
 
     def restore(self, state: dict[str, Any], snapshots: list[Policy]) -> None:
-        """Go on where `state` was called, with the same snapshots in the same places."""
+        """Continue where `state` was called, with the same snapshots in the same places."""
         del self.policies[len(self.config.opponents) :]
         self.policies += snapshots
         self.wins, self.games, self.taken = list(state["wins"]), list(state["games"]), state["taken"]

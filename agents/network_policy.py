@@ -8,7 +8,8 @@ import numpy as np
 import torch
 
 from agents.checkpoint import load_network
-from agents.network import ActorCritic, masked_softmax, sample
+from agents.masked import masked_softmax, sample
+from agents.network import ActorCritic
 from agents.policy import Actions, Decisions
 from uno_flex_env.seeding import uniforms
 

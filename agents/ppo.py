@@ -1,8 +1,29 @@
 """Proximal policy optimization (arXiv:1707.06347) for self-play, to be read from top to bottom.
 
-In games of hidden cards plain policy gradients do well if something keeps the policy from chasing its own tail: a
-strong entropy bonus (arXiv:2502.08938), or a magnet, the divergence to a copy of itself that follows slowly
+In games of hidden cards plain policy gradients do well if the policy is kept from chasing its own tail: by a strong
+entropy bonus (arXiv:2502.08938), or by a magnet, a copy of the policy that follows slowly, and the divergence from it
 (arXiv:2206.05825).
+
+Implementation details, beside "The 37 Implementation Details of Proximal Policy Optimization" (Huang et al., ICLR Blog
+Track 2022, here "37") and "What Matters In On-Policy Reinforcement Learning?" (Andrychowicz et al., arXiv:2006.05990):
+
+- Adam's epsilon is 1e-5 (37: core detail 3).
+- The learning rate falls in a straight line (37: core detail 4), and so does the weight of the entropy bonus.
+- Advantages are estimated for each seat on its own decisions (`agents.rollout.advantages`; 37: core detail 5).
+- Advantages are normalized once over the whole rollout, not in each minibatch (37: core detail 7; arXiv:2006.05990
+  finds little difference).
+- Each epoch goes through the rollout in a new order, in minibatches of about equal size (37: core detail 6).
+- The value loss is the plain squared error. It is not clipped (37: core detail 9; arXiv:2006.05990 finds that clipping
+  hurts), and it has the factor `value_coef` alone, without another 1/2.
+- The entropy is that of the distribution over the legal actions, computed exactly.
+- Gradients are scaled down to a norm of at most `max_grad_norm` over all parameters (37: core detail 11).
+- The weights of both heads are orthogonal with gain 0.01, their biases 0 (`agents.network.ActorCritic`; 37: core detail
+  2, with gain 1 for the value; arXiv:2006.05990 recommends a small last layer of the policy). All other layers start
+  as torch makes them.
+- Policy and value share their layers, unless the critic is privileged (37: core detail 13).
+- Logits of illegal actions become -1e38 before the softmax (`agents.masked`), so that they get neither probability nor
+  gradient (arXiv:2006.14171).
+- `approx_kl` is the third estimator in joschu.net/blog/kl-approx.html (37: core detail 12). It stops nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +39,8 @@ import torch
 from torch import Tensor, nn
 
 from agents.device import Precision, matmul_dtype
-from agents.network import ActorCritic, chosen, kl_divergence, masked_log_softmax
+from agents.masked import kl_divergence, log_prob_and_entropy, masked_log_softmax
+from agents.network import ActorCritic
 from agents.rollout import Experience
 
 
@@ -27,152 +49,189 @@ class PPOConfig:
     """Hyperparameters of the learner (arXiv:1707.06347)."""
 
     learning_rate: float = 2e-3
-    """Of Adam, at the beginning."""
+    """Adam's learning rate at the beginning."""
     learning_rate_end: float = 1e-4
-    """At the end; in between it falls in a straight line."""
-    clip: float = 0.2
+    """The learning rate at the end; in between it falls in a straight line."""
+    clip_coef: float = 0.2
     """How far the probability ratio may move from 1 (equation 7)."""
     gamma: float = 1.0
     """Discount per decision of the same player, not per turn of the table."""
     gae_lambda: float = 0.9
     """0 trusts the critic after one decision, 1 waits for the end (arXiv:1506.02438)."""
-    epochs: int = 2
+    update_epochs: int = 2
     """How often each decision is learned from."""
-    minibatch: int = 2048
+    minibatch_size: int = 2048
     """Decisions per gradient step."""
-    entropy: float = 0.02
+    entropy_coef: float = 0.02
     """Weight of the entropy bonus at the beginning, in units of reward per nat."""
-    entropy_end: float = 0.002
-    """At the end; in between it falls in a straight line."""
-    value: float = 0.5
+    entropy_coef_end: float = 0.002
+    """The weight at the end; in between it falls in a straight line."""
+    value_coef: float = 0.5
     """Weight of the critic's squared error."""
-    max_gradient: float = 0.5
-    """Longer gradients are shortened to this norm."""
-    magnet: float = 0.0
-    """Weight of the divergence from the policy to its magnet; 0 for none (arXiv:2206.05825)."""
+    max_grad_norm: float = 0.5
+    """Longer gradients are scaled down to this norm."""
+    magnet_coef: float = 0.0
+    """Weight of the divergence from the policy to its magnet; 0 for no magnet (arXiv:2206.05825)."""
     magnet_every: int = 50
     """Updates after which the magnet becomes a copy of the policy."""
     precision: Precision = "auto"
-    """Of matrix products: bfloat16 where the processor has instructions for it, else float32."""
+    """Number type of matrix products; auto: bfloat16 if the processor has instructions for it, else float32."""
 
     def __post_init__(self) -> None:
         def check(name: str, fine: bool, wanted: str) -> None:
             if not fine:
                 raise ValueError(f"ppo.{name} must {wanted}, got {getattr(self, name)!r}")
 
-        check("clip", 0.0 < self.clip < 1.0, "lie in (0, 1)")
+        check("clip_coef", 0.0 < self.clip_coef < 1.0, "lie in (0, 1)")
         for name in ("gamma", "gae_lambda"):
             check(name, 0.0 <= getattr(self, name) <= 1.0, "lie in [0, 1]")
-        for name in ("learning_rate", "max_gradient"):
+        for name in ("learning_rate", "max_grad_norm"):
             check(name, 0.0 < getattr(self, name) < inf, "be above 0 and finite")
-        for name in ("learning_rate_end", "entropy", "entropy_end", "value", "magnet"):
+        for name in ("learning_rate_end", "entropy_coef", "entropy_coef_end", "value_coef", "magnet_coef"):
             check(name, 0.0 <= getattr(self, name) < inf, "be at least 0 and finite")
-        for name in ("epochs", "minibatch", "magnet_every"):
+        for name in ("update_epochs", "minibatch_size", "magnet_every"):
             check(name, getattr(self, name) >= 1, "be at least 1")
-        choices = ("auto", "float32", "bfloat16")
-        check("precision", self.precision in choices, f"be one of {', '.join(choices)}")
+        precisions = ("auto", "float32", "bfloat16")
+        check("precision", self.precision in precisions, f"be one of {', '.join(precisions)}")
 
 
 class PPO:
-    """The learner: a network, its optimizer, and how the one follows from experience.
+    """The learner: a network, its optimizer, and the update of the network by experience.
 
     Args:
         config: see `PPOConfig`.
         network: is moved to the device and learns.
-        seed: of the order in which decisions are learned from.
+        seed: fixes the order in which decisions are learned from.
     """
 
     def __init__(self, config: PPOConfig, network: ActorCritic, device: torch.device, seed: int) -> None:
         self.config, self.device = config, device
         self.network = network.to(device)
-        self.magnet = copy.deepcopy(self.network).requires_grad_(False) if config.magnet else None
+        self.magnet = copy.deepcopy(self.network).requires_grad_(False) if config.magnet_coef else None
         self.optimizer = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, fused=True)
         self.precision = matmul_dtype(config.precision, device)
         self.updates = 0
         self.generator = torch.Generator().manual_seed(seed)
 
     def autocast(self) -> AbstractContextManager[Any]:
-        """Within it, matrix products have the precision of the config."""
+        """A context in which matrix products have the precision of the config."""
         if self.precision == torch.float32:
             return nullcontext()
         return torch.autocast(self.device.type, self.precision)
 
-    def update(self, seen: Experience, progress: float) -> dict[str, float]:
-        """Learn from some decisions, at this point of the run in [0, 1); returns the means of what is worth watching.
+    def update(self, experience: Experience, progress: float) -> dict[str, float]:
+        """Learn from some decisions.
+
+        Args:
+            experience: the decisions.
+            progress: how much of the run is over, in [0, 1).
+
+        Returns:
+            Metrics by name: those of `_loss` and `grad_norm`, the norm before it is scaled down, as means over the
+            minibatches; `explained_variance` of the returns by the critic; `learning_rate` and `entropy_coef`.
 
         Raises:
-            FloatingPointError: the loss is no number; the network is as before that step.
+            FloatingPointError: the loss is not finite; the network is as before that step.
         """
         config = self.config
-        rate = _between(config.learning_rate, config.learning_rate_end, progress)
-        bonus = _between(config.entropy, config.entropy_end, progress)
+        learning_rate = _between(config.learning_rate, config.learning_rate_end, progress)
+        entropy_coef = _between(config.entropy_coef, config.entropy_coef_end, progress)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        used = seen.advantage[seen.rows]
+            group["lr"] = learning_rate
+        used = experience.advantage[experience.rows]
         mean, deviation = used.mean(), used.std(correction=0) + 1e-8
-        watched: list[Tensor] = []
-        for rows in self._minibatches(seen.rows):
-            loss, metrics = self._loss(seen, rows, (seen.advantage[rows] - mean) / deviation, bonus)
+        watched: list[dict[str, Tensor]] = []
+        for rows in self._minibatches(experience.rows):
+            advantage = (experience.advantage[rows] - mean) / deviation
+            loss, metrics = self._loss(experience, rows, advantage, entropy_coef)
             self.optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
-            norm = nn.utils.clip_grad_norm_(self.network.parameters(), config.max_gradient)
-            if not torch.isfinite(loss + norm):
-                raise FloatingPointError(f"update {self.updates} is no number: {_named([*metrics, norm])}")
+            metrics["grad_norm"] = nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm)
+            if not torch.isfinite(loss + metrics["grad_norm"]):
+                raise FloatingPointError(f"update {self.updates} is no number: {_means([metrics])}")
             self.optimizer.step()
-            watched.append(torch.stack([*metrics, norm]).detach())
+            watched.append({name: value.detach() for name, value in metrics.items()})
         self.updates += 1
         if self.magnet is not None and self.updates % config.magnet_every == 0:
             self.magnet.load_state_dict(self.network.state_dict())
-        errors = (seen.target - seen.value)[seen.rows]
-        unexplained = errors.var(correction=0) / seen.target[seen.rows].var(correction=0).clamp(min=1e-8)
-        report = _named(list(torch.stack(watched).mean(dim=0)))
-        return report | {"explained_variance": 1.0 - unexplained.item(), "learning_rate": rate, "entropy_bonus": bonus}
+        return _means(watched) | {
+            "explained_variance": _explained_variance(experience),
+            "learning_rate": learning_rate,
+            "entropy_coef": entropy_coef,
+        }
 
     def _minibatches(self, rows: Tensor) -> Iterator[Tensor]:
         """The decisions in a new order for each epoch, in parts of about equal size."""
-        for _ in range(self.config.epochs):
+        for _ in range(self.config.update_epochs):
             order = rows[torch.randperm(len(rows), generator=self.generator)]
-            yield from order.chunk(max(1, round(len(rows) / self.config.minibatch)))
+            yield from order.chunk(max(1, round(len(rows) / self.config.minibatch_size)))
 
-    def _loss(self, seen: Experience, rows: Tensor, advantage: Tensor, bonus: float) -> tuple[Tensor, list[Tensor]]:
+    def _loss(
+        self, experience: Experience, rows: Tensor, advantage: Tensor, entropy_coef: float
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of a minibatch of B decisions, with its parts and other metrics by name; all are scalars.
+
+        Args:
+            rows: (B,) int64, the decisions.
+            advantage: (B,) float32, normalized.
+        """
         config, device = self.config, self.device
-        # `index_select` copies whole rows, thirty times as fast as indexing with brackets.
-        legal, action, old = (
-            part.index_select(0, rows).to(device) for part in (seen.legal, seen.action, seen.log_prob)
-        )
+
+        def pick(part: Tensor) -> Tensor:  # `index_select` copies whole rows, much faster than brackets do
+            return part.index_select(0, rows).to(device)
+
+        legal, action = pick(experience.legal), pick(experience.action)  # (B, 216) bool, (B,) int64
         inputs = [
-            None if part is None else part.index_select(0, rows).to(device)
-            for part in (seen.observation, seen.history, seen.hidden)
+            None if part is None else pick(part)
+            for part in (experience.observation, experience.history, experience.hidden)
         ]
         with self.autocast():
-            logits, value = self.network(*inputs)
-        log_prob, spread = chosen(logits, legal, action)
-        log_ratio = log_prob - old
-        ratio = log_ratio.exp()
+            logits, value = self.network(*inputs)  # (B, 216), (B,)
+
+        # The policy: clipped surrogate objective (equation 7).
+        log_prob, entropies = log_prob_and_entropy(logits, legal, action)  # (B,) float32 each
+        log_ratio = log_prob - pick(experience.log_prob)
+        ratio = log_ratio.exp()  # (B,)
         advantage = advantage.to(device)
-        clipped = ratio.clamp(1.0 - config.clip, 1.0 + config.clip)
+        clipped = ratio.clamp(1.0 - config.clip_coef, 1.0 + config.clip_coef)
         policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
-        value_loss = (value.float() - seen.target[rows].to(device)).square().mean()
-        spread = spread.mean()
-        loss = policy_loss + config.value * value_loss - bonus * spread
-        pull = torch.zeros((), device=device)
+
+        # The critic: squared error to the lambda-return.
+        value_loss = (value.float() - experience.target[rows].to(device)).square().mean()
+
+        entropy = entropies.mean()
+        loss = policy_loss + config.value_coef * value_loss - entropy_coef * entropy
+
+        magnet_kl = torch.zeros((), device=device)
         if self.magnet is not None:
             with torch.no_grad(), self.autocast():
-                magnet_logits, _ = self.magnet(*inputs)
-            log_probs, probs = masked_log_softmax(logits, legal)
-            pull = kl_divergence(log_probs, probs, masked_log_softmax(magnet_logits, legal)[0]).mean()
-            loss = loss + config.magnet * pull
-        # The divergence from the policy that has acted, by its third estimator in joschu.net/blog/kl-approx.html.
-        moved = (ratio - 1.0 - log_ratio).mean()
-        outside = ((ratio - 1.0).abs() > config.clip).float().mean()
-        return loss, [policy_loss, value_loss, spread, moved, outside, pull]
+                magnet_logits, _ = self.magnet(*inputs)  # (B, 216)
+            log_probs, probs = masked_log_softmax(logits, legal)  # (B, 216) each
+            magnet_kl = kl_divergence(log_probs, probs, masked_log_softmax(magnet_logits, legal)[0]).mean()
+            loss = loss + config.magnet_coef * magnet_kl
+
+        return loss, {
+            "policy_loss": policy_loss,
+            "value_loss": value_loss,
+            "entropy": entropy,
+            "approx_kl": (ratio - 1.0 - log_ratio).mean(),
+            "clip_fraction": ((ratio - 1.0).abs() > config.clip_coef).float().mean(),
+            "magnet_kl": magnet_kl,
+        }
 
 
-METRICS = ("policy_loss", "value_loss", "entropy", "kl", "clip_fraction", "magnet_kl", "gradient_norm")
+def _means(metrics: list[dict[str, Tensor]]) -> dict[str, float]:
+    """The mean of each metric over the minibatches."""
+    means = torch.stack([torch.stack(list(each.values())) for each in metrics]).mean(dim=0).tolist()
+    return dict(zip(metrics[0], means, strict=True))
 
 
-def _named(values: list[Tensor]) -> dict[str, float]:
-    return {name: value.item() for name, value in zip(METRICS, values, strict=True)}
+def _explained_variance(experience: Experience) -> float:
+    """The share of the returns' variance that the critic explains; 1 if it is always right."""
+    target = experience.target[experience.rows]
+    errors = (experience.target - experience.value)[experience.rows]
+    unexplained = errors.var(correction=0) / target.var(correction=0).clamp(min=1e-8)
+    return 1.0 - unexplained.item()
 
 
 def _between(start: float, end: float, progress: float) -> float:

@@ -65,9 +65,9 @@ from uno_flex_env.seeding import decision_noise
 config = TrainConfig(
     seed=1,
     decisions=DECISIONS,
-    game=GameConfig(players=(2,), games=1024, steps=32),
+    game=GameConfig(players=(2,), num_envs=1024, num_steps=32),
     network=NetworkConfig(kind="mlp", width=256, layers=2),
-    ppo=PPOConfig(learning_rate=3e-3, epochs=1),
+    ppo=PPOConfig(learning_rate=3e-3, update_epochs=1),
     baselines=("flex_when_stuck", "expert"),
     evaluation_games=1000,
 )

@@ -22,7 +22,8 @@ from torch import Tensor, nn
 import uno_flex_env
 from agents.atomic import write_whole
 from agents.checkpoint import ENVIRONMENT, find_policy, load_network
-from agents.network import ActorCritic, masked_softmax
+from agents.masked import masked_softmax
+from agents.network import ActorCritic
 from agents.network_policy import NetworkPolicy
 from agents.policy import Decisions
 from uno_flex_env import VecEnv

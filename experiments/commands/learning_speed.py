@@ -104,9 +104,9 @@ class Ours:
 
     def __init__(self, config: Config, precision: Precision, epochs: int, folder: Path, num_threads: int) -> None:
         settings = TrainConfig(
-            game=GameConfig(games=config.games),
+            game=GameConfig(num_envs=config.games),
             network=NETWORK,
-            ppo=PPOConfig(precision=precision, epochs=epochs, minibatch=MINIBATCH),
+            ppo=PPOConfig(precision=precision, update_epochs=epochs, minibatch_size=MINIBATCH),
             baselines=("flex_any",),
             device="cpu",
         )

@@ -1,7 +1,7 @@
 """Training by sb3-contrib's MaskablePPO, to compare with: the same settings, measurements and files as `train`.
 
-One seat of each game learns, and `game.steps` and `game.max_decisions` count its decisions alone; all other seats are
-played by one member of the league, drawn anew for each update. The network is an `ActorCritic` whose parts
+One seat of each game learns, and `game.num_steps` and `game.max_decisions` count its decisions alone; all other seats
+are played by one member of the league, drawn anew for each update. The network is an `ActorCritic` whose parts
 Stable-Baselines3 holds under names of its own, so what a run leaves behind is played like any other.
 Stable-Baselines3's own files are not written: reading them runs code.
 
@@ -43,7 +43,7 @@ from uno_flex_env.envs.sb3 import SB3VecEnv
 LOGGED = {
     "policy_loss": "policy_gradient_loss",
     "value_loss": "value_loss",
-    "kl": "approx_kl",
+    "approx_kl": "approx_kl",
     "clip_fraction": "clip_fraction",
     "explained_variance": "explained_variance",
     "learning_rate": "learning_rate",
@@ -89,7 +89,7 @@ def check(config: TrainConfig) -> None:
     need(bool(league.opponents), "league.opponents", "name whom the learner meets first", league.opponents)
     for name in league.opponents:
         need(not make_policy(name).history, "league.opponents", "name policies that read no history", name)
-    need(ppo.magnet == 0.0, "ppo.magnet", "be 0", ppo.magnet)
+    need(ppo.magnet_coef == 0.0, "ppo.magnet_coef", "be 0", ppo.magnet_coef)
     need(ppo.precision != "bfloat16", "ppo.precision", 'be "auto" or "float32"', ppo.precision)
     need(not config.init_from, "init_from", "be empty", config.init_from)
 
@@ -112,7 +112,7 @@ class Run:
         self.league = League(config.league, config.seed)
         (self.players,) = game.players
         self.envs = SB3VecEnv(
-            game.games,
+            game.num_envs,
             self.players,
             game.rules,
             seat="random",
@@ -172,7 +172,7 @@ class Supervision(BaseCallback):
         self.run.choose_opponent(self._updates)
         model, ppo = self.run.model, self.run.config.ppo
         left = max(0.0, 1.0 - self.num_timesteps / self.run.config.decisions)
-        model.ent_coef = ppo.entropy_end + (ppo.entropy - ppo.entropy_end) * left
+        model.ent_coef = ppo.entropy_coef_end + (ppo.entropy_coef - ppo.entropy_coef_end) * left
         self._began = time.perf_counter()
 
     def _on_training_end(self) -> None:
@@ -182,9 +182,9 @@ class Supervision(BaseCallback):
         run, config, decisions = self.run, self.run.config, self.num_timesteps
         if not run.is_finite():
             raise FloatingPointError("the weights are no numbers")
-        each = config.game.games * config.game.steps
+        each = config.game.num_envs * config.game.num_steps
         metrics = named(self.logger.name_to_value)
-        metrics["entropy_bonus"] = run.model.ent_coef
+        metrics["entropy_coef"] = run.model.ent_coef
         now = time.perf_counter()
         metrics["decisions_per_second"] = each / (now - self._began)
         metrics["minutes"] = minutes = (now - self._start) / 60
@@ -227,15 +227,15 @@ def _learner(config: TrainConfig, envs: SB3VecEnv, network: ActorCritic) -> Mask
         "MlpPolicy",
         envs,
         learning_rate=lambda left: ppo.learning_rate_end + (ppo.learning_rate - ppo.learning_rate_end) * max(left, 0.0),
-        n_steps=config.game.steps,
-        batch_size=ppo.minibatch,
-        n_epochs=ppo.epochs,
+        n_steps=config.game.num_steps,
+        batch_size=ppo.minibatch_size,
+        n_epochs=ppo.update_epochs,
         gamma=ppo.gamma,
         gae_lambda=ppo.gae_lambda,
-        clip_range=ppo.clip,
-        ent_coef=ppo.entropy,
-        vf_coef=ppo.value,
-        max_grad_norm=ppo.max_gradient,
+        clip_range=ppo.clip_coef,
+        ent_coef=ppo.entropy_coef,
+        vf_coef=ppo.value_coef,
+        max_grad_norm=ppo.max_grad_norm,
         policy_kwargs={
             "features_extractor_class": Trunk,
             "features_extractor_kwargs": {"network": network},

@@ -22,15 +22,15 @@ GROUPS = {
     "2 play": ("flex_rate", "draw_rate", "keep_rate", "challenge_rate", "game_length"),
     "3 learning": (
         "entropy",
-        "kl",
+        "approx_kl",
         "clip_fraction",
         "explained_variance",
         "policy_loss",
         "value_loss",
         "magnet_kl",
-        "gradient_norm",
+        "grad_norm",
         "learning_rate",
-        "entropy_bonus",
+        "entropy_coef",
     ),
     "4 speed": ("decisions_per_second", "games_share"),
 }
@@ -121,12 +121,12 @@ def diverging(recent: Sequence[Mapping[str, float]]) -> str:
     def mean(name: str) -> float:
         return sum(metrics[name] for metrics in recent) / len(recent)
 
-    if mean("kl") > 0.1:
-        return "the policy jumps (kl above 0.1): lower ppo.learning_rate, or raise ppo.minibatch"
+    if mean("approx_kl") > 0.1:
+        return "the policy jumps (approx_kl above 0.1): lower ppo.learning_rate, or raise ppo.minibatch_size"
     if mean("explained_variance") < -0.1:
         return "the critic is worse than a constant (explained_variance below -0.1): lower ppo.learning_rate"
     if mean("entropy") < 0.02:
-        return "the policy hardly chooses any more (entropy below 0.02): raise ppo.entropy"
+        return "the policy hardly chooses any more (entropy below 0.02): raise ppo.entropy_coef"
     return ""
 
 

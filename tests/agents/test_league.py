@@ -139,7 +139,7 @@ def test_games_that_go_on_keep_their_seats():
     table = league.seat_everyone(players)
     before, ended = table.copy(), np.arange(1000) % 3 == 0
 
-    league.seat_again(table, ended, players)
+    league.reseat(table, ended, players)
 
     assert np.array_equal(table[~ended], before[~ended])
     assert (table[ended] != before[ended]).any()
@@ -152,7 +152,7 @@ def test_opponents_play_as_they_do_from_the_learners_right_and_left():
 
     Seen red with an opponent whose decisions are learned from, and with the network's action in place of his."""
     network = make_network(KINDS[0])
-    config = GameConfig(players=(2, 5), games=24, steps=20, rules=Rules(hand_size=2))
+    config = GameConfig(players=(2, 5), num_envs=24, num_steps=20, rules=Rules(hand_size=2))
     rollout = Rollout(config, network, League(LeagueConfig(0.5, ("flex_any",)), 1), 1)
 
     collected, replay = collect(rollout, network, 15)
@@ -178,7 +178,10 @@ def test_the_learners_results_reach_the_league():
     network = make_network(KINDS[0])
     network.policy.weight.data.zero_()
     rollout = Rollout(
-        GameConfig(games=200, steps=60, rules=Rules(hand_size=1)), network, League(LeagueConfig(1.0, ("random",)), 1), 1
+        GameConfig(num_envs=200, num_steps=60, rules=Rules(hand_size=1)),
+        network,
+        League(LeagueConfig(1.0, ("random",)), 1),
+        1,
     )
 
     for _ in range(3):

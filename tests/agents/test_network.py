@@ -10,15 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from agents.network import (
-    ActorCritic,
-    NetworkConfig,
-    chosen,
-    entropy,
-    kl_divergence,
-    masked_log_softmax,
-    sample,
-)
+from agents.masked import entropy, kl_divergence, log_prob_and_entropy, masked_log_softmax, sample
+from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
 from agents.policy import Decisions
 from tests.support.learning import KINDS, NAMES, make_network, one_thread
@@ -103,7 +96,7 @@ def test_the_gradient_that_is_written_out_is_that_of_autograd(kind, dtype):
     action = legal.float().multinomial(1, generator=torch.Generator().manual_seed(3)).squeeze(1)
     weights = torch.rand(2, ROWS, generator=torch.Generator().manual_seed(4)) - 0.5
 
-    log_prob, spread = chosen(logits, legal, action)
+    log_prob, spread = log_prob_and_entropy(logits, legal, action)
     (slope,) = torch.autograd.grad((weights * torch.stack([log_prob, spread])).sum(), logits)
     log_probs, probs = masked_log_softmax(logits, legal)
     known = torch.stack([log_probs.gather(1, action[:, None]).squeeze(1), entropy(log_probs, probs)])

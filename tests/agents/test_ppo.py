@@ -21,7 +21,7 @@ from tests.support.learning import CPU, KINDS, NAMES, make_network, one_thread
 from uno_flex_env.actions import NUM_ACTIONS
 
 LN2 = math.log(2)
-PLAIN = PPOConfig(precision="float32", minibatch=1000, epochs=1, entropy=0.0, entropy_end=0.0)
+PLAIN = PPOConfig(precision="float32", minibatch_size=1000, update_epochs=1, entropy_coef=0.0, entropy_coef_end=0.0)
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def experience(
 
 
 def real_experience(network: ActorCritic, games: int = 64, steps: int = 12, seed: int = 0) -> Experience:
-    rollout = Rollout(GameConfig(games=games, steps=steps), network, League(LeagueConfig(), seed), seed)
+    rollout = Rollout(GameConfig(num_envs=games, num_steps=steps), network, League(LeagueConfig(), seed), seed)
     return rollout.collect(network, CPU, 1.0, 0.9)
 
 
@@ -85,7 +85,7 @@ def test_the_clipped_loss_is_that_computed_by_hand():
     assert metrics["policy_loss"] == pytest.approx(-0.15 / 4, abs=1e-6)
     assert metrics["value_loss"] == pytest.approx((9 + 9 + 1 + 1) / 4, abs=1e-6)
     assert metrics["entropy"] == pytest.approx(LN2, abs=1e-6)
-    assert metrics["kl"] == pytest.approx((0.0 + 0.25 - math.log(1.25) + 1.0 - LN2 - 0.5 + LN2) / 4, abs=1e-6)
+    assert metrics["approx_kl"] == pytest.approx((0.0 + 0.25 - math.log(1.25) + 1.0 - LN2 - 0.5 + LN2) / 4, abs=1e-6)
     assert metrics["clip_fraction"] == 0.75
     assert metrics["explained_variance"] == pytest.approx(1 - 1 / 5, abs=1e-6)
     assert metrics["magnet_kl"] == 0.0
@@ -96,7 +96,7 @@ def test_the_unit_of_advantages_does_not_matter(scale):
     """They are brought to mean 0 and deviation 1 over all decisions of an update, not of a minibatch.
 
     Seen red without that, and with the mean of each minibatch."""
-    config = replace(PLAIN, minibatch=1, learning_rate=1e-12)
+    config = replace(PLAIN, minibatch_size=1, learning_rate=1e-12)
     seen = experience([5 * scale, 7 * scale, 5 * scale, 7 * scale], old=[0.5, 0.5, 0.5, 0.25])
 
     metrics = PPO(config, blank_network(), CPU, 0).update(seen, 0.0)
@@ -111,12 +111,12 @@ def test_the_gradient_is_that_computed_by_hand():
 
     Seen red with a value loss that is halved twice, and without the rate of the schedule."""
     network = blank_network()
-    config = replace(PLAIN, max_gradient=0.5, learning_rate=0.25)
+    config = replace(PLAIN, max_grad_norm=0.5, learning_rate=0.25)
     seen = experience([1.0, -1.0], actions=[0, 1], values=[0.25, 0.25])
 
     metrics = PPO(config, network, CPU, 0).update(seen, 0.0)
 
-    assert metrics["gradient_norm"] == pytest.approx(0.75, abs=1e-6)
+    assert metrics["grad_norm"] == pytest.approx(0.75, abs=1e-6)
     assert network.policy.bias[:3].tolist() == pytest.approx([0.25, -0.25, 0.0], abs=1e-4)
     assert network.value.bias.item() == pytest.approx(0.25, abs=1e-4)
 
@@ -129,11 +129,11 @@ def test_a_ratio_beyond_the_clip_is_pushed_no_further(actions, old, moves):
     Seen red without the clip."""
     network = blank_network()
 
-    metrics = PPO(replace(PLAIN, clip=0.1, value=0.0), network, CPU, 0).update(
+    metrics = PPO(replace(PLAIN, clip_coef=0.1, value_coef=0.0), network, CPU, 0).update(
         experience([1.0, -1.0], actions=actions, old=old), 0.0
     )
 
-    assert (metrics["gradient_norm"] > 0.1) == moves
+    assert (metrics["grad_norm"] > 0.1) == moves
     assert (network.policy.bias != 0).any() == moves
 
 
@@ -142,12 +142,12 @@ def test_the_entropy_bonus_pulls_towards_even_odds():
 
     Seen red with the opposite sign."""
     network = blank_network(math.log(3.0))
-    config = replace(PLAIN, entropy=2.0, value=0.0, max_gradient=10.0)
+    config = replace(PLAIN, entropy_coef=2.0, value_coef=0.0, max_grad_norm=10.0)
 
     metrics = PPO(config, network, CPU, 0).update(experience([1.0, 1.0], old=[0.75, 0.75]), 0.0)
 
     assert metrics["entropy"] == pytest.approx(0.562335, abs=1e-6)
-    assert metrics["gradient_norm"] == pytest.approx(2.0 * 0.205990 * math.sqrt(2), abs=1e-5)
+    assert metrics["grad_norm"] == pytest.approx(2.0 * 0.205990 * math.sqrt(2), abs=1e-5)
     assert network.policy.bias[0] < math.log(3.0)
     assert network.policy.bias[1] > 0.0
 
@@ -158,13 +158,13 @@ def test_the_magnet_pulls_back():
 
     Seen red with the opposite sign, and with a magnet that is the network itself."""
     network = blank_network()
-    ppo = PPO(replace(PLAIN, magnet=2.0, value=0.0, max_gradient=10.0), network, CPU, 0)
+    ppo = PPO(replace(PLAIN, magnet_coef=2.0, value_coef=0.0, max_grad_norm=10.0), network, CPU, 0)
     network.policy.bias.data[0] = math.log(3.0)
 
     metrics = ppo.update(experience([1.0, 1.0], old=[0.75, 0.75]), 0.0)
 
     assert metrics["magnet_kl"] == pytest.approx(0.130812, abs=1e-6)
-    assert metrics["gradient_norm"] == pytest.approx(2.0 * 0.205990 * math.sqrt(2), abs=1e-5)
+    assert metrics["grad_norm"] == pytest.approx(2.0 * 0.205990 * math.sqrt(2), abs=1e-5)
     assert network.policy.bias[0] < math.log(3.0)
 
 
@@ -173,7 +173,7 @@ def test_the_magnet_follows_now_and_then():
 
     Seen red when it follows at once, and when it never does."""
     network = make_network(KINDS[0])
-    ppo = PPO(replace(PLAIN, magnet=0.1, magnet_every=2), network, CPU, 0)
+    ppo = PPO(replace(PLAIN, magnet_coef=0.1, magnet_every=2), network, CPU, 0)
     assert ppo.magnet is not None
     first = network.policy.weight.detach().clone()
     seen = real_experience(network)
@@ -192,19 +192,19 @@ def test_rates_fall_in_a_straight_line(progress, rate, bonus):
     """From the first value to the last. Seen red with the ends exchanged."""
     config = PPOConfig(
         learning_rate=1e-3,
-        epochs=1,
+        update_epochs=1,
         learning_rate_end=1e-4,
-        entropy=0.02,
-        entropy_end=0.002,
+        entropy_coef=0.02,
+        entropy_coef_end=0.002,
         precision="float32",
-        max_gradient=9,
+        max_grad_norm=9,
     )
     network = blank_network()
 
     metrics = PPO(config, network, CPU, 0).update(experience([1.0, -1.0], actions=[0, 1]), progress)
 
     assert metrics["learning_rate"] == pytest.approx(rate)
-    assert metrics["entropy_bonus"] == pytest.approx(bonus)
+    assert metrics["entropy_coef"] == pytest.approx(bonus)
     assert network.policy.bias[0].item() == pytest.approx(rate, rel=1e-3)
 
 
@@ -217,7 +217,7 @@ def test_illegal_logits_are_never_read():
     for illegal in (0.0, 1e4, -1e4):
         network = blank_network(0.3, -0.2)
         network.policy.bias.data[2:] = illegal
-        ppo = PPO(replace(PLAIN, entropy=0.1, magnet=0.1), network, CPU, 0)
+        ppo = PPO(replace(PLAIN, entropy_coef=0.1, magnet_coef=0.1), network, CPU, 0)
         metrics = ppo.update(experience([1.0, -1.0, 0.5], actions=[0, 1, 1]), 0.0)
         assert (network.policy.bias[2:] == illegal).all()
         outcomes.append((metrics, network.policy.bias[:2].tolist()))
@@ -237,7 +237,7 @@ def test_each_decision_is_learned_from_once_an_epoch():
     parts: list[list[int]] = []
     network.trunk.register_forward_pre_hook(lambda _, inputs: parts.append(inputs[0].argmax(dim=1).tolist()))
 
-    PPO(replace(PLAIN, epochs=3, minibatch=10), network, CPU, 0).update(replace(seen, rows=used), 0.0)
+    PPO(replace(PLAIN, update_epochs=3, minibatch_size=10), network, CPU, 0).update(replace(seen, rows=used), 0.0)
 
     assert [len(part) for part in parts] == [13, 12] * 3
     epochs = [parts[2 * epoch] + parts[2 * epoch + 1] for epoch in range(3)]
@@ -251,7 +251,7 @@ def test_each_decision_is_learned_from_once_an_epoch():
 def learned(config: NetworkConfig = KINDS[0], seed: int = 0, **ppo: Any) -> dict[str, torch.Tensor]:
     """Weights after three updates on the same games."""
     network = make_network(config)
-    learner = PPO(replace(PLAIN, minibatch=100, magnet=0.1, **ppo), network, CPU, seed)
+    learner = PPO(replace(PLAIN, minibatch_size=100, magnet_coef=0.1, **ppo), network, CPU, seed)
     seen = real_experience(network)
     for _ in range(3):
         learner.update(seen, 0.0)
@@ -298,7 +298,7 @@ def test_half_precision_learns_about_the_same():
         assert all(parameter.dtype == torch.float32 for parameter in network.parameters())
 
     assert reports[0] != reports[1]
-    for name in ("value_loss", "entropy", "gradient_norm"):
+    for name in ("value_loss", "entropy", "grad_norm"):
         assert reports[1][name] == pytest.approx(reports[0][name], rel=0.02), name
     first, second = steps
     assert torch.nn.functional.cosine_similarity(first, second, dim=0) > 0.9
@@ -338,7 +338,7 @@ def test_a_gradient_that_is_no_number_stops_the_learner():
     network.policy.bias.register_hook(lambda slope: slope * math.nan)  # type: ignore[no-untyped-call]
     ppo = PPO(PLAIN, network, CPU, 0)
 
-    with pytest.raises(FloatingPointError, match=r"update 0 is no number: .*'gradient_norm': nan"):
+    with pytest.raises(FloatingPointError, match=r"update 0 is no number: .*'grad_norm': nan"):
         ppo.update(experience([1.0, -1.0], actions=[0, 1]), 0.0)
 
     assert (network.policy.bias == 0).all()
@@ -347,17 +347,17 @@ def test_a_gradient_that_is_no_number_stops_the_learner():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"clip": 1.0}, "ppo.clip must lie in (0, 1), got 1.0"),
+        ({"clip_coef": 1.0}, "ppo.clip_coef must lie in (0, 1), got 1.0"),
         ({"gamma": 1.1}, "ppo.gamma must lie in [0, 1], got 1.1"),
         ({"gae_lambda": -0.1}, "ppo.gae_lambda must lie in [0, 1], got -0.1"),
         ({"learning_rate": 0.0}, "ppo.learning_rate must be above 0 and finite, got 0.0"),
-        ({"max_gradient": math.nan}, "ppo.max_gradient must be above 0 and finite, got nan"),
+        ({"max_grad_norm": math.nan}, "ppo.max_grad_norm must be above 0 and finite, got nan"),
         ({"learning_rate_end": -1.0}, "ppo.learning_rate_end must be at least 0 and finite, got -1.0"),
-        ({"entropy": -0.1}, "ppo.entropy must be at least 0 and finite, got -0.1"),
-        ({"value": -0.1}, "ppo.value must be at least 0 and finite, got -0.1"),
-        ({"magnet": -0.1}, "ppo.magnet must be at least 0 and finite, got -0.1"),
-        ({"epochs": 0}, "ppo.epochs must be at least 1, got 0"),
-        ({"minibatch": 0}, "ppo.minibatch must be at least 1, got 0"),
+        ({"entropy_coef": -0.1}, "ppo.entropy_coef must be at least 0 and finite, got -0.1"),
+        ({"value_coef": -0.1}, "ppo.value_coef must be at least 0 and finite, got -0.1"),
+        ({"magnet_coef": -0.1}, "ppo.magnet_coef must be at least 0 and finite, got -0.1"),
+        ({"update_epochs": 0}, "ppo.update_epochs must be at least 1, got 0"),
+        ({"minibatch_size": 0}, "ppo.minibatch_size must be at least 1, got 0"),
         ({"magnet_every": 0}, "ppo.magnet_every must be at least 1, got 0"),
         ({"precision": "float8"}, "ppo.precision must be one of auto, float32, bfloat16, got 'float8'"),
     ],

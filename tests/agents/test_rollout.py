@@ -12,7 +12,8 @@ import torch
 
 from agents import rollout as module
 from agents.league import League, LeagueConfig
-from agents.network import ActorCritic, NetworkConfig, masked_log_softmax, masked_softmax
+from agents.masked import masked_log_softmax, masked_softmax
+from agents.network import ActorCritic, NetworkConfig
 from agents.rollout import GameConfig, Rollout, advantages
 from tests.support.episodes import SHORT
 from tests.support.learning import CPU, KINDS, NAMES, collect, make_network, one_thread, pairs
@@ -55,7 +56,7 @@ def test_what_the_decisions_of_each_seat_are_paid_adds_up_to_its_result(reward, 
 
     Seen red when a seat is paid only on its own turn, and when a decision is paid what a later one of its seat was."""
     network = worthless(KINDS[0])
-    rollout = make_rollout(network, league, players=ALL, games=28, steps=5, rules=SHORT, reward=reward)
+    rollout = make_rollout(network, league, players=ALL, num_envs=28, num_steps=5, rules=SHORT, reward=reward)
 
     collected, replay = collect(rollout, network, times=60)
 
@@ -80,7 +81,7 @@ def test_every_decision_is_learned_from_exactly_once_as_it_was_taken(config):
     Seen red when decisions that are not answered are dropped, when they are handed out at once and again, and when
     any of the arrays is left out of `_of_decisions`."""
     network = make_network(config)
-    rollout = make_rollout(network, MIXED, players=ALL, games=28, steps=3, rules=SHORT)
+    rollout = make_rollout(network, MIXED, players=ALL, num_envs=28, num_steps=3, rules=SHORT)
 
     collected, replay = collect(rollout, network, times=40)
 
@@ -103,7 +104,7 @@ def test_probabilities_and_values_are_those_of_the_network_that_decided(config):
 
     Seen red with the log-probabilities of the next step."""
     network = make_network(config)
-    rollout = make_rollout(network, players=(2, 4), games=12, steps=5)
+    rollout = make_rollout(network, players=(2, 4), num_envs=12, num_steps=5)
 
     collected, _ = collect(rollout, network, times=6)
 
@@ -224,7 +225,7 @@ def test_a_game_cut_short_is_worth_what_the_critic_says_of_its_end(config):
     Seen red when cut games are worth nothing, when final values are left from an earlier step, when a finished game
     counts as cut, and with the other hands of a cut game turned the other way around or left out."""
     network = make_network(config)
-    rollout = make_rollout(network, players=(2, 3, 5), games=12, steps=7, rules=SHORT, max_decisions=14)
+    rollout = make_rollout(network, players=(2, 3, 5), num_envs=12, num_steps=7, rules=SHORT, max_decisions=14)
 
     collected, replay = collect(rollout, network, times=25, gamma=0.9)
 
@@ -247,7 +248,7 @@ def test_a_game_cut_short_is_worth_what_the_critic_says_of_its_end(config):
 def test_a_network_without_its_mask_is_found_out(monkeypatch):
     """Fault 14: the games refuse every illegal action, so whatever trains is masked. Here the mask is dropped."""
     network = make_network(KINDS[0])
-    rollout = make_rollout(network, games=50, steps=4)
+    rollout = make_rollout(network, num_envs=50, num_steps=4)
     rollout.collect(network, CPU, 1.0, 0.9)
 
     monkeypatch.setattr(module, "masked_softmax", lambda logits, legal: masked_softmax(logits, legal | True))
@@ -268,7 +269,7 @@ def test_an_opponent_with_an_illegal_answer_is_named():
     league = League(LeagueConfig(fraction=1.0, snapshots=1), 0)
     league.add(Cheat())
     network = make_network(KINDS[0])
-    rollout = Rollout(GameConfig(games=10, steps=4), network, league, 0)
+    rollout = Rollout(GameConfig(num_envs=10, num_steps=4), network, league, 0)
 
     with pytest.raises(IllegalActionError, match="policy cheat"):
         rollout.collect(network, CPU, 1.0, 0.9)
@@ -282,7 +283,7 @@ def test_actions_are_drawn_with_the_networks_probabilities():
     torch.nn.init.zeros_(network.policy.weight)
     network.policy.bias.data = torch.linspace(-1, 1, 216)
     rules = Rules(hand_size=1, deck={"r1": 1, "r3": 1, "r5": 1, "b7^": 1})
-    rollout = make_rollout(network, games=20_000, steps=1, rules=rules)
+    rollout = make_rollout(network, num_envs=20_000, num_steps=1, rules=rules)
     mask = rollout.mask[-1].copy()
 
     rollout.collect(network, CPU, 1.0, 0.9)
@@ -297,7 +298,7 @@ def test_actions_are_drawn_with_the_networks_probabilities():
 
 def test_games_are_shared_evenly_among_the_numbers_of_players():
     """And the last group of rows takes no more than its share."""
-    rollout = make_rollout(make_network(KINDS[0]), players=(2, 5, 8), games=11, steps=2)
+    rollout = make_rollout(make_network(KINDS[0]), players=(2, 5, 8), num_envs=11, num_steps=2)
 
     assert np.bincount(rollout.num_players).tolist() == [0, 0, 4, 0, 0, 4, 0, 0, 3]
 
@@ -308,11 +309,11 @@ def test_games_are_shared_evenly_among_the_numbers_of_players():
 @pytest.mark.parametrize("config", KINDS, ids=NAMES)
 @pytest.mark.parametrize("before", [0, 3])
 def test_a_restored_rollout_goes_on_bit_for_bit(config, before):
-    """Fault 22: in the midst of games with kept decisions, mixed players and opponents, with a history.
+    """Fault 22: in the midst of games with open decisions, mixed players and opponents, with a history.
 
-    Seen red with the kept decisions, the table, the generator or the games left as they are."""
+    Seen red with the open decisions, the seating, the generator or the games left as they are."""
     network = make_network(config)
-    game: dict[str, Any] = {"players": (2, 3, 7), "games": 21, "steps": 3, "rules": SHORT}
+    game: dict[str, Any] = {"players": (2, 3, 7), "num_envs": 21, "num_steps": 3, "rules": SHORT}
     original = make_rollout(network, MIXED, **game)
     for _ in range(before):
         original.collect(network, CPU, 1.0, 0.9)
@@ -333,13 +334,13 @@ def test_a_restored_rollout_goes_on_bit_for_bit(config, before):
 def test_other_seeds_are_other_games():
     """Deals and choices."""
     network = make_network(KINDS[0])
-    first, again, other = (make_rollout(network, seed=seed, games=8, steps=8) for seed in (1, 1, 2))
+    first, again, other = (make_rollout(network, seed=seed, num_envs=8, num_steps=8) for seed in (1, 1, 2))
 
     for rollout in (first, again, other):
         rollout.collect(network, CPU, 1.0, 0.9)
 
     assert np.array_equal(first.action, again.action)
-    assert not np.array_equal(first.observation[first.seats], other.observation[first.seats])
+    assert not np.array_equal(first.observation[first.max_players], other.observation[first.max_players])
 
 
 # ---- Settings ----
@@ -351,8 +352,8 @@ def test_other_seeds_are_other_games():
         ({"players": ()}, "game.players must be different numbers of players, got ()"),
         ({"players": (2, 2)}, "game.players must be different numbers of players, got (2, 2)"),
         ({"players": (9,)}, "num_players must be from 2 to 8, got 9"),
-        ({"players": (2, 3), "games": 1}, "game.games must be at least 2, got 1"),
-        ({"steps": 0}, "game.steps must be at least 1, got 0"),
+        ({"players": (2, 3), "num_envs": 1}, "game.num_envs must be at least 2, got 1"),
+        ({"num_steps": 0}, "game.num_steps must be at least 1, got 0"),
         ({"reward": "money"}, "reward must be one of 'win', 'points', got 'money'"),
         ({"rules": Rules(hand_size=20), "players": (2, 4)}, "4 players"),
         ({"max_decisions": 0}, "max_decisions must be a whole number from 1"),

@@ -23,7 +23,7 @@ def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_i
         runs=tmp_path,
         seed=5,
         decisions=20_000,
-        game=GameConfig(games=64, steps=16),
+        game=GameConfig(num_envs=64, num_steps=16),
         network=NetworkConfig(width=16),
         evaluations=1,
         evaluation_games=100,

@@ -14,7 +14,7 @@ from experiments.training.learning_curves import curves, read_points
 def run(folder: Path, wins: Sequence[float], players: Sequence[int] = (2,)) -> Path:
     """The metrics of a run that was measured once for each of `wins`."""
     folder.mkdir()
-    lines: list[dict[str, Any]] = [{"decisions": 5, "kl": 0.1}]
+    lines: list[dict[str, Any]] = [{"decisions": 5, "approx_kl": 0.1}]
     for i, rate in enumerate(wins, start=1):
         strength = [["expert", n, rate, rate - 0.1, rate + 0.1] for n in players]
         lines.append({"decisions": 1000 * i, "minutes": 2.0 * i, "strength": strength})

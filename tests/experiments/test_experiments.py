@@ -64,8 +64,8 @@ def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
         ("decisions = '1'", "decisions must be int, got '1'"),
         ("decisions = 0", "decisions must be at least 1, got 0"),
         ("ppo = 3", "ppo must be PPOConfig, got 3"),
-        ("[ppo]\nclip = 'wide'", "ppo.clip must be float, got 'wide'"),
-        ("[ppo]\nclip = 2", "ppo.clip must lie in (0, 1), got 2.0"),
+        ("[ppo]\nclip_coef = 'wide'", "ppo.clip_coef must be float, got 'wide'"),
+        ("[ppo]\nclip_coef = 2", "ppo.clip_coef must lie in (0, 1), got 2.0"),
         ("[game]\nplayers = 3", "game.players must be"),
         ("[game]\nplayers = [2.5]", "game.players must be int, got 2.5"),
         ("[game]\nmax_decisions = 'no'", "game.max_decisions must be int or nothing, got 'no'"),
@@ -137,7 +137,7 @@ def test_settings_survive_the_file_of_a_run(tmp_path, monkeypatch):
         "game": {"players": [2, 4], "rules": {"stacking": True}, "max_decisions": 500},
         "network": {"kind": "residual", "privileged": True},
         "league": {"fraction": 0.5, "opponents": ["random"]},
-        "ppo": {"magnet": 0.1},
+        "ppo": {"magnet_coef": 0.1},
     }
     config = from_table(Config, table)
 
@@ -154,7 +154,7 @@ def test_flags_come_before_the_file():
     config = command.parse(module, "train", ["--seed", "7", "--config", SMOKE, "--network.width", "8"])
 
     assert (config.name, config.seed, config.network.width) == ("smoke", 7, 8)
-    assert config.game.games == 128
+    assert config.game.num_envs == 128
 
 
 # ---- Commands ----

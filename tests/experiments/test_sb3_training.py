@@ -56,8 +56,8 @@ def small(folder: Path, **settings: Any) -> TrainConfig:
         evaluation_games=500,
         runs=folder,
         network=NetworkConfig(width=64),
-        game=replace(config.game, games=64, steps=32),
-        ppo=replace(config.ppo, minibatch=256, learning_rate=3e-3),
+        game=replace(config.game, num_envs=64, num_steps=32),
+        ppo=replace(config.ppo, minibatch_size=256, learning_rate=3e-3),
         league=replace(config.league, every=4096),
         baselines=("flex_when_stuck",),
         num_threads=1,
@@ -104,7 +104,7 @@ def test_the_command_trains_measures_and_leaves_a_policy(tmp_path):
     Seen red when the weights of the trunk are left out of the saved network, which is then an untrained one.
     """
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "OMP_NUM_THREADS": "1"}
-    flags = "--decisions 2048 --game.games 64 --game.steps 32 --ppo.minibatch 256 --league.every 1024"
+    flags = "--decisions 2048 --game.num-envs 64 --game.num-steps 32 --ppo.minibatch-size 256 --league.every 1024"
     flags += " --evaluations 1 --evaluation-games 100 --final-games 50 --baselines flex_when_stuck --num-threads 1"
     program = [sys.executable, "-W", "error", "-m", "experiments", "train", "--config", str(FILE), *flags.split()]
 
@@ -150,7 +150,7 @@ def test_the_command_hands_over_to_the_learner_that_is_named(tmp_path, monkeypat
         (["--network.privileged"], "network.privileged must be false"),
         (["--league.fraction", "0.5"], "league.fraction must be 1: opponents have all other seats"),
         (["--league.opponents"], "league.opponents must name whom the learner meets first"),
-        (["--ppo.magnet", "0.1"], "ppo.magnet must be 0"),
+        (["--ppo.magnet-coef", "0.1"], "ppo.magnet_coef must be 0"),
         (["--ppo.precision", "bfloat16"], 'ppo.precision must be "auto" or "float32"'),
         (["--init-from", "runs/other"], "init_from must be empty"),
     ],
@@ -166,7 +166,7 @@ def test_settings_without_a_meaning_here_are_refused(tmp_path, capsys, flags, me
 
 def test_a_diverged_run_says_so(tmp_path, capsys):
     """With status 1; the network on file is still one. Seen red when the weights are not looked at."""
-    config = small(tmp_path, ppo=PPOConfig(value=1e39, minibatch=256))
+    config = small(tmp_path, ppo=PPOConfig(value_coef=1e39, minibatch_size=256))
 
     status = sb3.train(config)
 
@@ -223,7 +223,7 @@ def test_the_charts_are_those_of_the_other_learner(tmp_path, monkeypatch):
     trained(small(tmp_path, decisions=2048, evaluation_games=10))
 
     strength = {f"1 strength/flex_when_stuck, 2 players/{part}" for part in ("wins", "low", "high")}
-    names = "policy_loss value_loss entropy kl clip_fraction explained_variance learning_rate entropy_bonus"
+    names = "policy_loss value_loss entropy approx_kl clip_fraction explained_variance learning_rate entropy_coef"
     learning = {f"3 learning/{name}" for name in names.split()}
     assert tags == strength | learning | {"4 speed/decisions_per_second", "5 league/flex_when_stuck"}
 

@@ -24,8 +24,9 @@ from agents import network_policy as neural
 from agents import ppo
 from agents.checkpoint import POLICY
 from agents.league import LeagueConfig
+from agents.masked import log_prob_and_entropy, masked_softmax
 from agents.match.runner import duel
-from agents.network import NetworkConfig, chosen, masked_softmax
+from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
@@ -44,9 +45,9 @@ SMOKE = str(ROOT / "configs" / "train" / "smoke.toml")
 TINY = TrainConfig(
     name="tiny",
     decisions=3000,
-    game=GameConfig(players=(2, 3), rules=Rules(hand_size=2), games=24, steps=12),
+    game=GameConfig(players=(2, 3), rules=Rules(hand_size=2), num_envs=24, num_steps=12),
     network=NetworkConfig(width=16),
-    ppo=PPOConfig(minibatch=100, magnet=0.1, magnet_every=3, precision="float32"),
+    ppo=PPOConfig(minibatch_size=100, magnet_coef=0.1, magnet_every=3, precision="float32"),
     league=LeagueConfig(0.5, ("random",), snapshots=2, every=400),
     baselines=("random",),
     evaluations=2,
@@ -97,8 +98,8 @@ def test_learning_learns(tmp_path):
     rules = Rules(hand_size=1)
     config = replace(
         TINY,
-        game=GameConfig(players=(2,), games=128, steps=16, rules=rules),
-        ppo=PPOConfig(learning_rate=0.01, learning_rate_end=0.01, minibatch=500, precision="float32"),
+        game=GameConfig(players=(2,), num_envs=128, num_steps=16, rules=rules),
+        ppo=PPOConfig(learning_rate=0.01, learning_rate_end=0.01, minibatch_size=500, precision="float32"),
         league=LeagueConfig(1.0, ("random",)),
     )
     trainer = Trainer(config, tmp_path, 1)
@@ -175,7 +176,7 @@ def test_a_checkpoint_of_other_settings_or_other_opponents_is_refused(tmp_path):
 def test_rollouts_shorter_than_a_round_of_the_table_are_joined(tmp_path):
     """Until somebody has decided twice, so that there is something to learn from. Seen red without that."""
     trainer = Trainer(
-        replace(TINY, game=GameConfig(players=(8,), games=8, steps=1), league=LeagueConfig()), tmp_path, 1
+        replace(TINY, game=GameConfig(players=(8,), num_envs=8, num_steps=1), league=LeagueConfig()), tmp_path, 1
     )
 
     metrics = trainer.step()
@@ -233,11 +234,11 @@ FLAGS = (
     SMOKE,
     "--num-threads",
     "1",
-    "--game.games",
+    "--game.num-envs",
     "64",
     "--decisions",
     "16000",
-    "--ppo.magnet",
+    "--ppo.magnet-coef",
     "0.1",
     "--league.fraction",
     "0.5",
@@ -381,10 +382,10 @@ def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(tmp
 
     def sick(*given: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         calls[0] += 1
-        log_prob, spread = chosen(*given)
-        return log_prob, spread * (float("nan") if calls[0] > 10 else 1.0)
+        log_prob, entropies = log_prob_and_entropy(*given)
+        return log_prob, entropies * (float("nan") if calls[0] > 10 else 1.0)
 
-    monkeypatch.setattr(ppo, "chosen", sick)
+    monkeypatch.setattr(ppo, "log_prob_and_entropy", sick)
     monkeypatch.chdir(tmp_path)
 
     status = command.main(["train", *FLAGS])
@@ -402,13 +403,13 @@ def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(tmp
     assert restored.ppo.updates == state["updates"]
 
 
-HEALTHY = {"kl": 0.01, "explained_variance": 0.3, "entropy": 0.8}
+HEALTHY = {"approx_kl": 0.01, "explained_variance": 0.3, "entropy": 0.8}
 
 
 @pytest.mark.parametrize(
     ("sign", "message"),
     [
-        ({"kl": 0.2}, r"the policy jumps \(kl above 0.1\): lower ppo.learning_rate"),
+        ({"approx_kl": 0.2}, r"the policy jumps \(approx_kl above 0.1\): lower ppo.learning_rate"),
         ({"explained_variance": -0.5}, "the critic is worse than a constant"),
         ({"entropy": 0.01}, "the policy hardly chooses any more"),
     ],
@@ -452,7 +453,7 @@ def test_a_warning_is_said_once_and_above_the_bar(tmp_path, capsys):
     """On standard error, where the progress is. Seen red when it is said at every update."""
     with Monitor(tmp_path, 10_000, 0) as monitor:
         for update in range(WINDOW + 5):
-            monitor.update(10 * update, update, HEALTHY | {"kl": 0.5}, {})
+            monitor.update(10 * update, update, HEALTHY | {"approx_kl": 0.5}, {})
 
     progress = capsys.readouterr().err
     assert progress.count("the policy jumps") == 1

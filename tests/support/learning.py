@@ -85,7 +85,7 @@ class Replay:
         ]
         for twin, env in zip(self.twins, rollout.envs, strict=True):
             twin.from_bytes(env.to_bytes())
-        self.episodes = [0] * rollout.config.games
+        self.episodes = [0] * rollout.config.num_envs
         self.waiting: dict[Key, Taken] = {}
         self.answered: defaultdict[Key, list[Taken]] = defaultdict(list)
         self.results: dict[tuple[int, int], list[float]] = {}
@@ -175,11 +175,11 @@ def collect(
             for name in ("observation", "legal", "action", "log_prob", "value", "target", "history", "hidden")
             if getattr(seen, name) is not None
         }
-        games = seen.rows.numpy() % rollout.config.games
-        seats = rollout.player[:-1].ravel()[seen.rows.numpy()]
+        games = seen.rows.numpy() % rollout.config.num_envs
+        seats = rollout.current_player[:-1].ravel()[seen.rows.numpy()]
         for i, key in enumerate(zip(games.tolist(), seats.tolist(), strict=True)):
             collected[key].append({name: column[i] for name, column in columns.items()})
-        replay.play(rollout.action[rollout.seats :], rollout.learns[rollout.seats :])
+        replay.play(rollout.action[rollout.max_players :], rollout.learns[rollout.max_players :])
     return dict(collected), replay
 
 
