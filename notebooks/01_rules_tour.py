@@ -18,14 +18,13 @@ from IPython.display import Image
 from uno_flex_env import Game, IllegalActionError, Match, Rules, uno_flex_v0
 from uno_flex_env.cards import CODES, FACES
 from uno_flex_env.observation import decode
-from uno_flex_env.render import ansi, picture
-from uno_flex_env.render.modes import table_of
+from uno_flex_env.render import Table, ansi, picture
 
 
 def show(game: Game, seat: int | None) -> Image:
     """The table as one seat sees it, or with None a spectator."""
     file = BytesIO()
-    plt.imsave(file, picture(table_of(game.state, game.rules, False, None), seat, size=(900, 600)))
+    plt.imsave(file, picture(Table.from_state(game.state, game.rules), seat, size=(900, 600)))
     return Image(file.getvalue(), width=720)
 
 
@@ -265,7 +264,7 @@ show(again, seat=2)
 # The same as text, for terminals; with `color=True` it comes in color.
 
 # %%
-print(ansi(table_of(again.state, again.rules, False, None), 2, color=False))
+print(ansi(Table.from_state(again.state, again.rules), 2, color=False))
 
 # %% [markdown]
 # ## What an agent sees

@@ -50,8 +50,7 @@ from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, TEXTS
 from uno_flex_env.cards import FACES
 from uno_flex_env.observation import parts
 from uno_flex_env.positions import Positions
-from uno_flex_env.render import picture
-from uno_flex_env.render.modes import table_of
+from uno_flex_env.render import Table, picture
 from uno_flex_env.seeding import decision_noise
 
 # %% [markdown]
@@ -199,7 +198,7 @@ def can_do_both(masks: np.ndarray) -> np.ndarray:
 deals = (Game(num_players=2, seed=seed) for seed in range(1000))
 game = next(deal for deal in deals if can_do_both(seen_by_mover(deal).action_mask)[0])
 file = BytesIO()
-plt.imsave(file, picture(table_of(game.state, game.rules, False, None), 0, size=(900, 600)))
+plt.imsave(file, picture(Table.from_state(game.state, game.rules), 0, size=(900, 600)))
 Image(file.getvalue(), width=720)
 
 # %% [markdown]

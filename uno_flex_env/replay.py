@@ -1,4 +1,4 @@
-"""Files of game records, one a line, and what is shown of their games: the command `replay`."""
+"""Files with one game record per line, and the lines that the command `replay` prints."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from uno_flex_env._core import State
 from uno_flex_env.actions import text_to_action
 from uno_flex_env.errors import RecordError
 from uno_flex_env.game import Game, snapshot
-from uno_flex_env.render import ansi
-from uno_flex_env.render.modes import table_of
+from uno_flex_env.render import Table, ansi
 
 COLUMNS = 80
 
@@ -96,7 +95,7 @@ def view_lines(games: Iterable[Game], seat: int, *, color: bool) -> Iterator[str
         last: tuple[int, int] | None = None
         for state, action in zip(_states(game), [*game.actions, None], strict=True):
             yield f"{f' game {index}, ply {state.ply} ':-^{COLUMNS}}"
-            yield ansi(table_of(state, game.rules, False, last), seat, color=color)
+            yield ansi(Table.from_state(state, game.rules, last=last), seat, color=color)
             last = None if action is None else (state.current_player, text_to_action(action))
 
 

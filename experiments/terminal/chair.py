@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from uno_flex_env._core import State
-from uno_flex_env.render.modes import table_of
+from uno_flex_env.render import Table
 from uno_flex_env.rules import Rules
 
 
@@ -25,10 +24,9 @@ class Chair:
     rules: Rules
     match: bool = False
 
-    def look(self, state: State) -> dict[str, Any]:
+    def look(self, state: State) -> Table:
         """What the seat sees, as `uno_flex_env.render` draws it."""
-        table = table_of(visible(state, self.seat), self.rules, self.match, None)
-        return table | {"names": list(self.names)}
+        return Table.from_state(visible(state, self.seat), self.rules, match=self.match, names=self.names)
 
     def offset(self, seat: int) -> int:
         """How many seats clockwise from the person a seat is; targets are named by it."""

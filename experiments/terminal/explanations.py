@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from experiments.terminal.chair import Chair
+from uno_flex_env.actions import ACTIONS, text_to_action
+from uno_flex_env.cards import CODES
 from uno_flex_env.game import Game
 from uno_flex_env.observation import NUM_FEATURES, decode
 from uno_flex_env.render import phrases
@@ -37,10 +39,10 @@ def explain_phase(game: Game, chair: Chair) -> str:
 
 def why_not(action: str, game: Game, seat: int) -> str:
     """Why this action, which exists, is not legal for the person now."""
-    play = phrases.PLAY.fullmatch(action)
-    if play is None:
+    play = ACTIONS[text_to_action(action)]
+    if play.face is None:
         return f"{action} is for another moment."
-    card, table = play["card"], game.snapshot()
+    card, table = CODES[play.face], game.snapshot()
     if card not in table["hands"][seat]:
         return f"You do not hold {card}."
     if game.phase == "drawn":
@@ -49,13 +51,13 @@ def why_not(action: str, game: Game, seat: int) -> str:
         return "Only the regular side of a Draw Two can be played now."
     if game.phase != "play":
         return "No card can be played now."
-    if play["flex"] and not table["power"][seat]:
+    if play.flex and not table["power"][seat]:
         return f"Your Power is red, so {card} can't be played by its flex side."
-    if play["offset"] and int(play["offset"]) >= game.num_players:
+    if play.offset >= game.num_players:
         return f"There are targets from @1 to @{game.num_players - 1}."
     if card[0] == "W":
         return f"{card} can't be played while you hold a card of the active color or another wild (rules 9.1)."
-    side, color = phrases.side(card, bool(play["flex"])), phrases.COLORS[game.color]
-    if play["flex"] and not card[1].isdigit() and game.rules.flex_action_match == "color":
+    side, color = phrases.side(card, play.flex), phrases.COLORS[game.color]
+    if play.flex and not card[1].isdigit() and game.rules.flex_action_match == "color":
         return f"{side} fits its own color alone (rules 9.4), and the color is {color}."
     return f"{side} fits neither the color {color} nor the top {game.top}."

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from experiments.terminal.chair import Chair
+from uno_flex_env.actions import PLAY_ACTIONS, text_to_action
 from uno_flex_env.render import phrases
 
 REGULAR = {
@@ -53,10 +54,10 @@ def options(legal: Sequence[str]) -> list[Option]:
 
     Actions that differ only in the called color or the target share a line.
     """
-    plays = [phrases.PLAY.fullmatch(action) for action in legal]
-    sides = {play[0]: play["card"] + (play["flex"] or "") for play in plays if play}
-    cards = phrases.in_order(list({play["card"] for play in plays if play}))
-    ordered = sorted(sides, key=lambda action: (cards.index(sides[action].rstrip("!")), sides[action]))
+    plays = [action for action in legal if PLAY_ACTIONS[text_to_action(action)]]
+    sides = {action: action.partition("@")[0].partition(":")[0] for action in plays}
+    cards = phrases.in_order({side.removesuffix("!") for side in sides.values()})
+    ordered = sorted(sides, key=lambda action: (cards.index(sides[action].removesuffix("!")), sides[action]))
     found = [Option(text, tuple(same)) for text, same in groupby(ordered, key=sides.__getitem__)]
     return found + [Option(action, (action,)) for action in legal if action not in sides]
 

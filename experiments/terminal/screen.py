@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.columns import Columns
 from rich.console import Group, JustifyMethod
@@ -19,6 +18,7 @@ from rich.text import Text
 from experiments.terminal.chair import Chair
 from experiments.terminal.events import Event
 from experiments.terminal.menu import Option, meaning
+from uno_flex_env import render
 from uno_flex_env._core import State
 from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, TEXTS
 from uno_flex_env.cards import CODES, cards_to_text
@@ -32,7 +32,7 @@ PAINT = {
     "b": "bold bright_white on blue",
     "W": "bold bright_white on bright_black",
 }
-CARD = re.compile(rf"(?<![\w/^])(?:{phrases.CARD.pattern})(?![\w/^])")
+CARD = re.compile(rf"(?<![\w/^])(?:{'|'.join(map(re.escape, CODES))})(?![\w/^])")
 SHOWN_HINTS = 6
 
 
@@ -53,9 +53,9 @@ def draw_news(events: Sequence[Event], chair: Chair) -> Table:
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
     for event in events:
-        about = {"last": (event.seat, TEXTS[event.action]), "names": chair.names, "players": len(chair.names)}
-        name = phrases.names(about)[event.seat]
-        sentence = phrases.last_sentence(about).removeprefix(f"{name} ")
+        names = phrases.shown_names(chair.names)
+        name = names[event.seat]
+        sentence = phrases.action_sentence(event.seat, event.action, names).removeprefix(f"{name} ")
         grid.add_row(name, paint("; ".join([sentence, *_effects(event, chair)])))
     return grid
 
@@ -122,11 +122,11 @@ def _turning(direction: int) -> str:
 def draw_middle(state: State, chair: Chair) -> Text:
     """Top, active color, direction and piles."""
     table = chair.look(state)
-    color = table["color"]
-    text = Text("Top ") + paint(table["top"]) + Text("   color ")
+    color = table.color
+    text = Text("Top ") + paint(table.top) + Text("   color ")
     text += Text(f"{color} {phrases.COLORS[color]}", PAINT[color])
-    piles = f"   draw pile {table['draw_pile']}   discard pile {table['discard_pile']}"
-    return text + Text(f"   {_turning(table['direction'])}{piles}")
+    piles = f"   draw pile {table.draw_pile}   discard pile {table.discard_pile}"
+    return text + Text(f"   {_turning(table.direction)}{piles}")
 
 
 def draw_seats(state: State, chair: Chair) -> Table:
@@ -136,16 +136,16 @@ def draw_seats(state: State, chair: Chair) -> Table:
     rights: list[JustifyMethod] = ["right"] * (1 + chair.match)
     for justify in ("right", "left", "left", *rights, "left"):
         grid.add_column(justify=justify)
-    following = (chair.seat + table["direction"]) % players
+    following = (chair.seat + table.direction) % players
     for offset in range(players):
         seat = (chair.seat + offset) % players
-        green, count = table["power"][seat], len(table["hands"][seat])
-        notes = ["you"] * (offset == 0) + ["next"] * (seat == following) + ["dealer"] * (seat == table["dealer"])
+        green, count = table.power[seat], len(table.hands[seat])
+        notes = ["you"] * (offset == 0) + ["next"] * (seat == following) + ["dealer"] * (seat == table.dealer)
         known = phrases.in_order(cards_to_text(state.known(chair.seat, seat))) if offset else []
         notes += [f"holds {' '.join(known)}"] if known else []
         power = Text("Power ") + Text("+ green" if green else "- red", PAINT["g" if green else "r"])
         cards = Text(f"{count} card" + ("s" if count != 1 else " "), "bold" if count == 1 else "")
-        name = phrases.names(table)[seat]
+        name = phrases.shown_names(table.names)[seat]
         grid.add_row(f"@{offset}" if offset else ">", name, power, cards, *_score(table, seat), paint(", ".join(notes)))
     return grid
 
@@ -154,9 +154,9 @@ def draw_hand(state: State, chair: Chair, menu: Sequence[Option]) -> Columns:
     """The person's cards, with the numbers of the menu under those that can be played."""
     table = chair.look(state)
     cells = []
-    for card in phrases.in_order(table["hands"][chair.seat]):
+    for card in phrases.in_order(table.hands[chair.seat]):
         numbers = [str(n) for n, option in enumerate(menu, start=1) if option.text.rstrip("!") == card]
-        drawn = ["new"] if card == table["drawn"] else []
+        drawn = ["new"] if card == table.drawn else []
         cells.append(paint(card) + Text("\n" + ",".join(numbers + drawn)))
     return Columns(cells, padding=(0, 2))
 
@@ -189,12 +189,12 @@ def draw_end(game: Game, chair: Chair) -> Group:
     """How a round has ended, with all hands."""
     table = chair.look(game.state)
     grid = Table.grid(padding=(0, 2))
-    for seat, name in enumerate(phrases.names(table)):
-        hand = " ".join(phrases.in_order(table["hands"][seat]))
+    for seat, name in enumerate(phrases.shown_names(table.names)):
+        hand = " ".join(phrases.in_order(table.hands[seat]))
         grid.add_row(Text(name, "bold"), *_score(table, seat), paint(hand or "no cards"))
     return Group(Text(f"{phrases.phase_sentence(table)}.", "bold"), grid)
 
 
-def _score(table: dict[str, Any], seat: int) -> list[str]:
+def _score(table: render.Table, seat: int) -> list[str]:
     """In a match."""
-    return [] if table["scores"] is None else [f"{table['scores'][seat]} points"]
+    return [] if table.scores is None else [f"{table.scores[seat]} points"]

@@ -35,7 +35,8 @@ from experiments.terminal.screen import (
     draw_news,
     draw_seats,
 )
-from uno_flex_env.actions import NUM_ACTIONS, text_to_action
+from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, Action, text_to_action
+from uno_flex_env.cards import COLORS
 from uno_flex_env.errors import NotationError
 from uno_flex_env.game import Game, Match
 from uno_flex_env.options import checked_seed
@@ -200,11 +201,10 @@ class Session:
 
     def complete(self, actions: list[str]) -> str | None:
         """One of these actions: ask for color and target where the actions differ in them. None to go back."""
-        for group in ("color", "offset"):
+        for part in (_called_color, _target):
             groups: dict[str, list[str]] = {}
             for action in actions:
-                play = phrases.PLAY.fullmatch(action)
-                groups.setdefault(play[group] or "" if play else "", []).append(action)
+                groups.setdefault(part(ACTIONS[text_to_action(action)]), []).append(action)
             answer = self.pick(list(groups)) if len(groups) > 1 else next(iter(groups))
             if answer is None:
                 return None
@@ -299,6 +299,14 @@ def _new_files(wanted: Path | None) -> Iterator[Path]:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for number in count(1):
         yield FOLDER / f"game-{number}.jsonl"
+
+
+def _called_color(action: Action) -> str:
+    return "" if action.color is None else COLORS[action.color]
+
+
+def _target(action: Action) -> str:
+    return str(action.offset) if action.offset else ""
 
 
 def _short(name: str, seat: int) -> str:

@@ -270,7 +270,7 @@ def test_the_text_is_what_the_render_seat_sees(seat, shown):
 
 
 def test_the_text_tells_what_was_done_last():
-    """`table_of` names the seat that decided and its action."""
+    """The table names the seat that decided and its action."""
     env: Any = uno_flex_v0.env(2, render_mode="ansi")
     env.reset(seed=0)
     before = env.render()

@@ -21,7 +21,8 @@ from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import ILLEGAL, EpisodeOptions, check_one_of, check_whole, checked_rules, checked_seed
-from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display, table_of
+from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display
+from uno_flex_env.render.table import Table
 from uno_flex_env.rules import Rules
 
 NUM_PLAYS = sum(action.verb == "play" for action in ACTIONS)
@@ -283,7 +284,8 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         seat = self.render_seat
         if seat == "current_player":
             seat = self.core.current_player if self._live else None
-        return self._display.draw(table_of(self.core, self.options.rules, self.options.match, self._last), seat)
+        table = Table.from_state(self.core, self.options.rules, match=self.options.match, last=self._last)
+        return self._display.draw(table, seat)
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -17,7 +17,8 @@ from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
 from uno_flex_env.options import ILLEGAL, check_one_of, checked_seed
-from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display, table_of
+from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display
+from uno_flex_env.render.table import Table
 from uno_flex_env.rules import Rules
 
 
@@ -159,7 +160,8 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         games, options = self.seat_games, self.seat_games.options
         offset, action, _ = games.histories[0, -1].tolist()
         last = None if action < 0 else ((self.learning_seat + offset) % games.num_players, action)
-        return self._display.draw(table_of(games.state(0), options.rules, options.match, last), self.learning_seat)
+        table = Table.from_state(games.state(0), options.rules, match=options.match, last=last)
+        return self._display.draw(table, self.learning_seat)
 
     def close(self) -> None:
         """Close the window, if there is one."""

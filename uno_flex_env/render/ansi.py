@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 
+from uno_flex_env.actions import TEXTS
 from uno_flex_env.render.phrases import (
     COLORS,
     NAME_COLUMNS,
-    Table,
-    check,
+    check_seat,
     columns,
     in_order,
     last_sentence,
-    names,
     phase_sentence,
+    shown_names,
     to_choose,
 )
+from uno_flex_env.render.table import Table
 
 COLUMNS = 80
 ESCAPE = re.compile("\x1b\\[[0-9;]*m")
@@ -41,12 +42,12 @@ LEGEND = [
 
 
 def ansi(table: Table, seat: int | None, *, color: bool = True) -> str:
-    """Draw what a seat, or with None a spectator, sees of a table, as lines of at most 80 visible columns.
+    """What a seat, or with None a spectator, sees of a table, as lines of at most 80 visible columns.
 
-    The colors are ANSI escapes; without them the text is the same, character by character. Raises ValueError for
-    a seat or a table that can't be.
+    The colors are ANSI escapes; without them the text is the same, character by character. ValueError for a seat that
+    the table lacks.
     """
-    check(table, seat)
+    check_seat(table, seat)
     legend = [_ink(line, DIM) for line in _wrap("Legend: ", LEGEND)]
     parts = [_middle(table), _seats(table, seat), _news(table), _hand(table, seat), legend]
     text = "\n\n".join("\n".join(lines) for lines in parts if lines)
@@ -82,13 +83,13 @@ def _wrap(label: str, cells: list[str], gap: str = "  ") -> list[str]:
 
 def _middle(table: Table) -> list[str]:
     """The piles, the active color and the direction."""
-    letter = table["color"]
+    letter = table.color
     cells = [
-        f"Top {_card(table['top'])}",
+        f"Top {_card(table.top)}",
         f"color {_ink(f'{letter} {COLORS[letter]}', INK[letter])}",
-        "clockwise" if table["direction"] == 1 else "counterclockwise",
-        f"draw pile {table['draw_pile']}",
-        f"discard pile {table['discard_pile']}",
+        "clockwise" if table.direction == 1 else "counterclockwise",
+        f"draw pile {table.draw_pile}",
+        f"discard pile {table.discard_pile}",
     ]
     return _wrap("", cells)
 
@@ -96,21 +97,21 @@ def _middle(table: Table) -> list[str]:
 def _seats(table: Table, seat: int | None) -> list[str]:
     """A line for each player; ">" marks the one to move."""
     rows = []
-    for player, name in enumerate(names(table)):
-        count = len(table["hands"][player])
-        sign, code = POWER[bool(table["power"][player])]
+    for player, name in enumerate(shown_names(table.names)):
+        count = len(table.hands[player])
+        sign, code = POWER[bool(table.power[player])]
         cells = [
             name + " " * (NAME_COLUMNS - columns(name)),
             f"Power {_ink(sign, code)}{' ' * (7 - len(sign))}",
             f"{count:2} card{'s' if count != 1 else ' '}",
             _ink("UNO!", BOLD) if count == 1 else "    ",
         ]
-        if table["scores"] is not None:
-            cells.append(f"score {table['scores'][player]:3}")
-        cells += ["you"] * (player == seat) + ["dealer"] * (player == table["dealer"])
-        rows += [line.rstrip() for line in _wrap(f"{'>' if player == table['to_move'] else ' '} {player}  ", cells)]
-    if table["scores"] is not None and table["target_score"] is not None:
-        rows.append(f"     The match is won with {table['target_score']} points")
+        if table.scores is not None:
+            cells.append(f"score {table.scores[player]:3}")
+        cells += ["you"] * (player == seat) + ["dealer"] * (player == table.dealer)
+        rows += [line.rstrip() for line in _wrap(f"{'>' if player == table.current_player else ' '} {player}  ", cells)]
+    if table.scores is not None and table.target_score is not None:
+        rows.append(f"     The match is won with {table.target_score} points")
     return rows
 
 
@@ -118,11 +119,11 @@ def _hand(table: Table, seat: int | None) -> list[str]:
     """The looking seat's cards, and what it may do if it is the one to move."""
     if seat is None:
         return []
-    cards = in_order(table["hands"][seat])
+    cards = in_order(table.hands[seat])
     lines = _wrap(f"Hand ({len(cards)}): ", [_card(card) for card in cards], gap=" ")
-    legal = to_choose(table, seat)
-    if legal and table["drawn"]:
-        lines += [f"Drawn: {_card(table['drawn'])}"]
+    legal = [TEXTS[action] for action in to_choose(table, seat)]
+    if legal and table.drawn:
+        lines += [f"Drawn: {_card(table.drawn)}"]
     return lines + (_wrap("Legal: ", legal) if legal else [])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from uno_flex_env.cards import COLORS, FACES, Face, text_to_card
 from uno_flex_env.render.canvas import Canvas, Color, below, box, mix
 
 INK: dict[str, Color] = {
@@ -17,7 +18,14 @@ INK: dict[str, Color] = {
 PAPER, SHADE = (250, 246, 236), (12, 18, 22)
 BACK, BACK_LINE = (58, 64, 92), (168, 176, 206)
 RATIO = 1.5
-FLEX_WORDS = {"S": "skip all", "R": "+ skip", "D": "all +1", "T": "aim +2", "A": "all +2", "4": "aim +4"}
+FLEX_WORDS = {
+    "skip_all": "skip all",
+    "reverse_skip": "+ skip",
+    "others_draw": "all +{draws}",
+    "target_draws": "aim +{draws}",
+    "target_bluff": "aim +{draws}",
+}
+"""The effect of a flex side on its band (rules 6)."""
 
 
 def on(letter: str) -> Color:
@@ -86,44 +94,45 @@ def _flex_band(canvas: Canvas, card: str, x: float, y: float, width: float) -> N
     """The lower third in the flex color, with the flex symbol, or with what an action does there."""
     left, bottom = x - width / 2, y + width * RATIO / 2
     inner = box(x, y, width * 0.92, width * RATIO - width * 0.08, width * 0.1)
-    number = card[1].isdigit() and card[0] != "W"
-    letter = card[3] if number else card[0]
-    color = mix(INK["W"], PAPER, 0.2) if card[0] == "W" else INK[letter]
+    about = FACES[text_to_card(card)]
+    letter = "W" if about.flex_color is None else COLORS[about.flex_color]
+    color = mix(INK["W"], PAPER, 0.2) if letter == "W" else INK[letter]
     edge = bottom - width * 0.4, bottom - width * 0.54
     span = left, left + width
     canvas.shape(PAPER, below(inner, edge[0] - width * 0.05, edge[1] - width * 0.05, span))
     canvas.shape(color, below(inner, *edge, span))
-    if number:
+    if about.flex_effect == "none":
         canvas.text(on(letter), card[1], left + width * 0.19, bottom - width * 0.2, width * 0.34)
         canvas.text(on(letter), letter.upper(), left + width * 0.4, bottom - width * 0.2, width * 0.22)
     else:
-        canvas.text(on(letter), FLEX_WORDS[card[1]], x, bottom - width * 0.21, width * 0.3, room=width * 0.8)
+        words = FLEX_WORDS[about.flex_effect].format(draws=about.flex_draws)
+        canvas.text(on(letter), words, x, bottom - width * 0.21, width * 0.3, room=width * 0.8)
 
 
 def _symbol(canvas: Canvas, card: str, x: float, y: float, size: float) -> None:
     """The large symbol around (x, y)."""
-    ink, paint = on(card[0]), INK[card[0]]
-    if card[0] == "W":
-        _wild(canvas, card, x, y, size)
-    elif card[1] == "S":
+    ink, paint, about = on(card[0]), INK[card[0]], FACES[text_to_card(card)]
+    if about.color is None:
+        _wild(canvas, about, x, y, size)
+    elif about.effect == "skip":
         canvas.disc(ink, x, y, size * 0.27)
         canvas.disc(paint, x, y, size * 0.19)
         reach = size * 0.16
         canvas.line(ink, (x - reach, y + reach), (x + reach, y - reach), size * 0.08)
-    elif card[1] == "R":
+    elif about.effect == "reverse":
         for way, shift in ((-math.pi / 4, -0.11), (math.pi * 3 / 4, 0.11)):
             arrow(canvas, ink, x + size * shift, y + size * shift, size * 0.56, way)
     else:
-        canvas.text(ink, "+2" if card[1] == "D" else card[1], x, y, size * 0.95, room=size * 0.6)
+        canvas.text(ink, f"+{about.draws}" if about.draws else card[1], x, y, size * 0.95, room=size * 0.6)
 
 
-def _wild(canvas: Canvas, card: str, x: float, y: float, size: float) -> None:
-    """A diamond of the four colors, and on it what the regular side does beyond calling one."""
+def _wild(canvas: Canvas, about: Face, x: float, y: float, size: float) -> None:
+    """A diamond of the four colors, and on it the effect of the regular side."""
     reach = size * 0.3
     for letter, (sx, sy) in zip("rygb", [(0, -1), (1, 0), (0, 1), (-1, 0)], strict=True):
         canvas.shape(INK[letter], box(x + sx * reach * 0.75, y + sy * reach * 0.75, reach, reach, 0, math.pi / 4))
-    if card == "WF":
+    if about.effect == "flip_all":
         flip_icon(canvas, x, y, size * 0.19)
-    elif card == "W4/":
+    elif about.draws:
         canvas.disc(INK["W"], x, y, size * 0.19)
-        canvas.text(PAPER, "+4", x, y, size * 0.34, room=size * 0.3)
+        canvas.text(PAPER, f"+{about.draws}", x, y, size * 0.34, room=size * 0.3)

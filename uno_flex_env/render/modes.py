@@ -7,26 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from uno_flex_env._core import State
-from uno_flex_env.actions import TEXTS
-from uno_flex_env.game import snapshot
-from uno_flex_env.render import Window, ansi, picture
-from uno_flex_env.rules import Rules
+from uno_flex_env.render import Table, Window, ansi, picture
 
 RENDER_MODES = ("ansi", "rgb_array", "human")
 RENDER_FPS = 2
-"""Decisions a second in the window."""
+"""Decisions per second in the window."""
 
 
 class Display:
-    """Draws tables in one render mode. Copies and pickles leave the window behind and open their own."""
+    """Draws tables in one render mode. A copy or a pickle leaves the window behind and opens its own."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self._window: Window | None = None
 
-    def draw(self, table: dict[str, Any], seat: int | None) -> str | npt.NDArray[np.uint8] | None:
-        """What a seat, or with None a spectator, sees: as text, as (height, width, 3) uint8, or in a window."""
+    def draw(self, table: Table, seat: int | None) -> str | npt.NDArray[np.uint8] | None:
+        """Draw what a seat, or with None a spectator, sees: as text, as (height, width, 3) uint8, or in a window."""
         if self.mode == "ansi":
             return ansi(table, seat)
         if self.mode == "rgb_array":
@@ -43,19 +39,3 @@ class Display:
 
     def __getstate__(self) -> dict[str, Any]:
         return {"mode": self.mode, "_window": None}
-
-
-def table_of(state: State, rules: Rules, match: bool, last: tuple[int, int] | None) -> dict[str, Any]:
-    """A state as the renderers want it.
-
-    Args:
-        last: the seat that decided last and the number of its action; None after a deal.
-    """
-    return snapshot(state) | {
-        "players": state.num_players,
-        "dealer": state.dealer,
-        "scores": list(state.scores) if match else None,
-        "target_score": rules.target_score if match else None,
-        "last": None if last is None else (last[0], TEXTS[last[1]]),
-        "names": [f"player_{seat}" for seat in range(state.num_players)],
-    }

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from uno_flex_env.actions import PLAY_ACTIONS, TEXTS
 from uno_flex_env.render.canvas import HEIGHT, WIDTH, Canvas, Color, Picture, Point, box, mix
 from uno_flex_env.render.card_faces import INK, PAPER, RATIO, SHADE, arrow, back, face, flip_icon, on, power
 from uno_flex_env.render.phrases import (
     COLORS,
-    DECISIONS,
-    Table,
-    check,
+    check_seat,
     in_order,
     last_sentence,
-    names,
     phase_sentence,
     playable,
+    shown_names,
     to_choose,
     whole,
 )
+from uno_flex_env.render.table import Table
 
 SIZE = (WIDTH, HEIGHT)
 LEAST, MOST = 120, 4000
@@ -43,12 +44,12 @@ class Oval(NamedTuple):
 
 
 def picture(table: Table, seat: int | None, *, size: tuple[int, int] = SIZE) -> Picture:
-    """Draw what a seat, or with None a spectator, sees of a table: uint8 (height, width, 3), a new array.
+    """What a seat, or with None a spectator, sees of a table: uint8 (height, width, 3), a new array.
 
-    `size` is (width, height) in pixels. Needs pygame, but no display. Raises ValueError for a seat, a table or a size
-    that can't be, ImportError where pygame is missing.
+    `size` is (width, height) in pixels. Needs pygame, but no display. ValueError for a seat that the table lacks or an
+    impossible size, ImportError where pygame is missing.
     """
-    check(table, seat)
+    check_seat(table, seat)
     if not (isinstance(size, tuple | list) and len(size) == 2 and all(whole(side, LEAST, MOST) for side in size)):
         raise ValueError(f"size must be (width, height), each {LEAST} to {MOST} pixels, got {size!r}")
     canvas = Canvas((size[0], size[1]), GROUND)
@@ -58,7 +59,7 @@ def picture(table: Table, seat: int | None, *, size: tuple[int, int] = SIZE) -> 
     _piles(canvas, table, felt)
     _news(canvas, table, felt)
     _legend(canvas, table)
-    for player in range(table["players"]):
+    for player in range(table.num_players):
         _seat(canvas, table, player, seat, felt)
     if seat is not None:
         _hand(canvas, table, seat)
@@ -89,7 +90,7 @@ def _direction(canvas: Canvas, table: Table, felt: Oval) -> None:
         px, py = x + rx * math.cos(angle), y + ry * math.sin(angle)
         turn = math.atan2(ry * math.cos(angle), -rx * math.sin(angle))
         if i % 8 == 4:
-            arrow(canvas, LINE, px, py, 38, turn if table["direction"] == 1 else turn + math.pi)
+            arrow(canvas, LINE, px, py, 38, turn if table.direction == 1 else turn + math.pi)
         elif i % 8 not in (3, 5):
             canvas.shape(LINE, box(px, py, 12, 3, turn=turn))
 
@@ -100,18 +101,18 @@ def _piles(canvas: Canvas, table: Table, felt: Oval) -> None:
     left, right, width = x - 98, x + 98, 100
     canvas.shape(LINE, box(left, y, width, width * RATIO, 13))
     canvas.shape(FELT, box(left, y, width - 4, width * RATIO - 4, 11))
-    for i in range(min(3, table["draw_pile"])):
+    for i in range(min(3, table.draw_pile)):
         back(canvas, left - 5 * i, y - 4 * i, width)
-    letter = table["color"]
+    letter = table.color
     canvas.shape(INK[letter], box(right, y, width + 36, width * RATIO + 36, 30), 80)
     canvas.shape(INK[letter], box(right, y, width + 20, width * RATIO + 20, 23))
-    face(canvas, table["top"], right, y, width)
+    face(canvas, table.top, right, y, width)
     _chip(canvas, f"{letter.upper()} {COLORS[letter]}", right, y - 93, INK[letter], on(letter))
-    canvas.text(QUIET, f"draw pile {table['draw_pile']}", left, y + 103, 21)
-    canvas.text(QUIET, f"discard pile {table['discard_pile']}", right, y + 103, 21)
-    if table["pending_draw"]:
+    canvas.text(QUIET, f"draw pile {table.draw_pile}", left, y + 103, 21)
+    canvas.text(QUIET, f"discard pile {table.discard_pile}", right, y + 103, 21)
+    if table.pending_draw:
         canvas.disc(GOLD, x, y, 26)
-        canvas.text(PLATE, f"+{table['pending_draw']}", x, y, 30, room=40)
+        canvas.text(PLATE, f"+{table.pending_draw}", x, y, 30, room=40)
 
 
 def _chip(canvas: Canvas, text: str, x: float, y: float, color: Color, ink: Color, height: float = 22) -> None:
@@ -126,7 +127,7 @@ def _news(canvas: Canvas, table: Table, felt: Oval) -> None:
     lines = textwrap.wrap(last_sentence(table), 54)
     for i, line in enumerate(lines):
         canvas.text(QUIET, line, x, y + 168 + 20 * i, 22, room=480)
-    over = table["phase"] == "over"
+    over = table.phase == "over"
     canvas.text(GOLD if over else PAPER, phase_sentence(table), x, y + 173 + 20 * len(lines), 27, room=480)
 
 
@@ -144,8 +145,8 @@ def _legend(canvas: Canvas, table: Table) -> None:
         canvas.shape(color, box(x, 103, height - 5, height, 3))
     for i, words in enumerate(("Power green", "Power red", "flips your Power", "can be played")):
         canvas.text(QUIET, words, x - 18, 28 + 25 * i, 20, align=1)
-    if table["scores"] is not None and table["target_score"] is not None:
-        canvas.text(QUIET, f"match to {table['target_score']}", x + 10, 128, 20, align=1)
+    if table.scores is not None and table.target_score is not None:
+        canvas.text(QUIET, f"match to {table.target_score}", x + 10, 128, 20, align=1)
 
 
 def _place(n: int, offset: int, felt: Oval) -> Point:
@@ -158,22 +159,22 @@ def _place(n: int, offset: int, felt: Oval) -> Point:
 
 def _seat(canvas: Canvas, table: Table, player: int, seat: int | None, felt: Oval) -> None:
     """A player's plate, with a fan of backs unless its hand is shown."""
-    x, y = _place(table["players"], (player - (seat or 0)) % table["players"], felt)
-    count = len(table["hands"][player])
+    x, y = _place(table.num_players, (player - (seat or 0)) % table.num_players, felt)
+    count = len(table.hands[player])
     if player != seat:
         _fan(canvas, count, x, y - 34)
-    active = player in (table["to_move"], table["winner"])
+    active = player in (table.current_player, table.winner)
     if active:
         canvas.shape(GOLD, box(x, y, 216, 64, 20), 70)
     canvas.shape(GOLD if active else LINE, box(x, y, 204, 54, 15))
     canvas.shape(PLATE, box(x, y, 200 - 2 * active, 50 - 2 * active, 13))
-    power(canvas, x - 74, y, 17, green=bool(table["power"][player]))
-    canvas.text(GOLD if active else PAPER, names(table)[player], x - 49, y - 10, 24, align=0, room=142)
+    power(canvas, x - 74, y, 17, green=bool(table.power[player]))
+    canvas.text(GOLD if active else PAPER, shown_names(table.names)[player], x - 49, y - 10, 24, align=0, room=142)
     words = f"{count} card" + "s" * (count != 1)
-    if table["scores"] is not None:
-        words += f" · {table['scores'][player]} point" + "s" * (table["scores"][player] != 1)
+    if table.scores is not None:
+        words += f" · {table.scores[player]} point" + "s" * (table.scores[player] != 1)
     canvas.text(QUIET, words, x - 49, y + 12, 20, align=0, room=142)
-    if player == table["dealer"]:
+    if player == table.dealer:
         _chip(canvas, "dealer", x - 58, y - 32, LINE, PAPER, 17)
     if count == 1:
         _chip(canvas, "UNO!", x + 70, y - 29, GOLD, PLATE)
@@ -189,7 +190,7 @@ def _fan(canvas: Canvas, count: int, x: float, y: float) -> None:
 
 def _hand(canvas: Canvas, table: Table, seat: int) -> None:
     """The looking seat's cards. What it may play is raised, on a golden edge along each side that may be played."""
-    cards, sides = in_order(table["hands"][seat]), playable(to_choose(table, seat))
+    cards, sides = in_order(table.hands[seat]), playable(to_choose(table, seat))
     half = (len(cards) + 1) // 2
     rows = [cards] if len(cards) <= ONE_ROW else [cards[:half], cards[half:]]
     width, top = (92, 712) if len(rows) == 1 else (54, 661)
@@ -211,8 +212,8 @@ def _golden_edge(canvas: Canvas, card: str, x: float, y: float, width: float, si
             canvas.shape(GOLD, [(px, min(max(py, top), bottom)) for px, py in edge])
 
 
-def _decision(canvas: Canvas, legal: list[str]) -> None:
-    """What may be done without a card, left of the own plate."""
-    words = [action for action in legal if action in DECISIONS]
+def _decision(canvas: Canvas, legal: Sequence[int]) -> None:
+    """The legal actions that play no card, left of the seat's plate."""
+    words = [TEXTS[action] for action in legal if not PLAY_ACTIONS[action]]
     for i, word in enumerate(reversed(words)):
         _chip(canvas, word, WIDTH / 2 - 170 - 120 * i, 582, GOLD, PLATE)

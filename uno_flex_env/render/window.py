@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from uno_flex_env.render.canvas import Picture, import_pygame
-from uno_flex_env.render.phrases import Table
 from uno_flex_env.render.picture import SIZE, picture
+from uno_flex_env.render.table import Table
 
 if TYPE_CHECKING:
     import pygame
 
 
 class Window:
-    """Shows tables, at most `fps` in a second. It opens with the first of them and needs a display then."""
+    """Shows tables, at most `fps` per second. The first one opens the window, which needs a display."""
 
     def __init__(self, *, size: tuple[int, int] = SIZE, fps: float = 10, caption: str = "UNO Flex") -> None:
         self._pygame = import_pygame()
@@ -24,7 +24,7 @@ class Window:
         self._screen: pygame.Surface | None = None
 
     def show(self, table: Table | Picture, seat: int | None = None) -> None:
-        """Show what a seat, or with None a spectator, sees of a table; or a picture that is drawn already."""
+        """Show what a seat, or with None a spectator, sees of a table, or show a picture."""
         drawn = table if isinstance(table, np.ndarray) else picture(table, seat, size=self._size)
         size = (drawn.shape[1], drawn.shape[0])
         if self._screen is None or self._screen.get_size() != size:
