@@ -149,7 +149,7 @@ class FlexByRules:
 
     Args:
         rules: the first that applies decides; where none does, the Power is held. By default those that the study has
-            found (docs/flex_timing/report.md).
+            found (docs/flex_timing/README.md).
     """
 
     history = 0
@@ -178,10 +178,8 @@ FOUND = (
     Rule((("players", True, 3.5), ("other_cards", False, 0.5), ("number", True, 0.5)), True),
     Rule((("players", True, 3.5), ("other_cards", True, 0.5), ("skip_all", True, 0.5)), True),
 )
-"""When the study's tree spends (docs/flex_timing), on any colored flex: with four players and more, if a number can be
-flexed and only wild cards can be played otherwise, or if Skip All can be flexed. Against a table of `flex_when_stuck`
-that wins 2.5 [2.0, 2.9], 2.1 [1.8, 2.6] and 2.3 [2.0, 2.7] points more than a fair share at 4, 6 and 8 players (20,000
-games each), about as much as `flex_any` does. At 2 and 3 players it never spends."""
+"""When the study's tree (docs/flex_timing/README.md) spends, on any colored flex: with four or more players, if a number
+can be flexed and only wild cards can be played otherwise, or if Skip All can be flexed."""
 
 
 def spend_or_hold(decisions: Decisions) -> npt.NDArray[np.bool_]:

@@ -286,12 +286,17 @@ def tree_worth(tree: Tree) -> str:
 
 
 def robust(results: Results) -> dict[str, str]:
-    """The main questions under other players and rules (`robust`), and the differences from the main variant
-    (`changes`)."""
+    """The main questions by variant (`robust`), their differences from the main variant (`changes`), and the part of
+    `robust` with the official rules (`search`)."""
     cells = findings.robust(results)
     lines = list(dict.fromkeys((players, variant) for players, variant, _ in cells))
     others = [(players, variant) for players, variant in lines if variant != "main"]
-    return {"robust": _by_variant(cells, lines), "changes": _by_variant(findings.changes(cells), others)}
+    policies = [(players, variant) for players, variant in lines if variant in ("main", "search")]
+    return {
+        "robust": _by_variant(cells, lines),
+        "changes": _by_variant(findings.changes(cells), others),
+        "search": _by_variant(cells, policies),
+    }
 
 
 def _by_variant(cells: Mapping[tuple[int, str, str], Estimate], lines: Sequence[tuple[int, str]]) -> str:
