@@ -127,11 +127,15 @@ class Game:
         """Notation of every legal action, in the order of the action space."""
         return [TEXTS[action] for action in self.state.legal_actions()]
 
+    def why_illegal(self, action: str | int) -> str | None:
+        """Why the current player can't take an action, with the number of the rule that forbids it; None if it is
+        legal. `NotationError` for what is no action."""
+        return self.state.why_illegal(_number(action))
+
     def play(self, action: str | int) -> Self:
         """Take an action, in notation or as its number. `NotationError` if it is none, `IllegalActionError` if it is
         not legal now; the game is then as before."""
-        number = text_to_action(action) if isinstance(action, str) else text_to_action(action_to_text(action))
-        self._advance(number, _core.Reshuffles())
+        self._advance(_number(action), _core.Reshuffles())
         return self
 
     def _advance(self, action: int, reshuffles: _core.Reshuffles) -> None:
@@ -145,9 +149,10 @@ class Game:
             self._reshuffles.append((before.ply, tuple(reshuffles.noted)))
 
     def _explain(self, action: int) -> str:
+        reason = self.state.why_illegal(action)
         if self.is_over:
-            return f"{TEXTS[action]} is illegal: the round is over"
-        return f"{TEXTS[action]} is illegal for player {self.current_player} now; legal: {' '.join(self.legal_actions)}"
+            return f"{TEXTS[action]} is illegal: {reason}"
+        return f"{TEXTS[action]} is illegal for player {self.current_player} now: {reason}; legal: {' '.join(self.legal_actions)}"
 
     def undo(self) -> Self:
         """Take back the last action; ValueError if there is none."""
@@ -351,6 +356,11 @@ class Match:
     def __repr__(self) -> str:
         end = f"won by player {self.winner}" if self.is_over else f"round {len(self.rounds) + 1}"
         return f"<Match to {self.rules.target_score}, {end}, scores {self.scores}\n{self.game!r}>"
+
+
+def _number(action: str | int) -> int:
+    """Number of an action in notation or as its number; `NotationError` if it is none."""
+    return text_to_action(action if isinstance(action, str) else action_to_text(action))
 
 
 def snapshot(state: State) -> dict[str, Any]:

@@ -1,12 +1,10 @@
-"""Sentences that tell the person what is asked, and why an action is not legal."""
+"""Sentences that tell the person what is asked."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from experiments.terminal.chair import Chair
-from uno_flex_env.actions import ACTIONS, text_to_action
-from uno_flex_env.cards import CODES
 from uno_flex_env.game import Game
 from uno_flex_env.observation import NUM_FEATURES, decode
 from uno_flex_env.render import phrases
@@ -35,29 +33,3 @@ def explain_phase(game: Game, chair: Chair) -> str:
         f"{who} has played a Draw Four on {prior}. Accept: you draw 4{lost}. Challenge: you see the hand; if it has "
         f"a {prior} card or another wild, {who} draws 4; if not, you draw 6{lost}."
     )
-
-
-def why_not(action: str, game: Game, seat: int) -> str:
-    """Why this action, which exists, is not legal for the person now."""
-    play = ACTIONS[text_to_action(action)]
-    if play.face is None:
-        return f"{action} is for another moment."
-    card, table = CODES[play.face], game.snapshot()
-    if card not in table["hands"][seat]:
-        return f"You do not hold {card}."
-    if game.phase == "drawn":
-        return f"Only the drawn card can be played now, {game.drawn}."
-    if game.phase == "stack":
-        return "Only the regular side of a Draw Two can be played now."
-    if game.phase != "play":
-        return "No card can be played now."
-    if play.flex and not table["power"][seat]:
-        return f"Your Power is red, so {card} can't be played by its flex side."
-    if play.offset >= game.num_players:
-        return f"There are targets from @1 to @{game.num_players - 1}."
-    if card[0] == "W":
-        return f"{card} can't be played while you hold a card of the active color or another wild (rules 9.1)."
-    side, color = phrases.side(card, play.flex), phrases.COLORS[game.color]
-    if play.flex and not card[1].isdigit() and game.rules.flex_action_match == "color":
-        return f"{side} fits its own color alone (rules 9.4), and the color is {color}."
-    return f"{side} fits neither the color {color} nor the top {game.top}."

@@ -23,7 +23,7 @@ from agents.policy import Decisions, Policy, ask
 from agents.policy_factory import make_policy
 from experiments.terminal.chair import Chair
 from experiments.terminal.events import since_last_decision, steps
-from experiments.terminal.explanations import explain_phase, why_not
+from experiments.terminal.explanations import explain_phase
 from experiments.terminal.menu import Option, options
 from experiments.terminal.play_config import PlayConfig, current
 from experiments.terminal.screen import (
@@ -236,8 +236,7 @@ class Session:
             why = f"The numbers go from 1 to {len(menu)}."
         else:
             try:
-                text_to_action(line)
-                why = why_not(line, self.game, self.seat)
+                why = f"{line} is illegal now: {self.game.why_illegal(line)}."
             except NotationError as error:
                 why = f"There is {error}. `help` says what else can be typed."
         choices = "  ".join(f"{number} {option.text}" for number, option in enumerate(menu, start=1))

@@ -3,6 +3,7 @@
 #include "information.hpp"
 #include "observation.hpp"
 #include "perft.hpp"
+#include "reasons.hpp"
 #include "setup.hpp"
 
 namespace {
@@ -110,6 +111,12 @@ void apply_checked(State& s, int action) {
     apply(s, action);
 }
 
+std::optional<std::string> reason(const State& s, int action) {
+    require(action >= 0 && action < kActions, "there is no action " + std::to_string(action));
+    const char* why = why_illegal(s, action);
+    return why ? std::optional<std::string>(why) : std::nullopt;
+}
+
 std::vector<int> list_legal(const State& s) {
     std::vector<int> legal;
     for (int a = 0; a < kActions; ++a)
@@ -143,6 +150,8 @@ void bind_playing(nb::class_<State>& state) {
         .def("apply", &apply_checked, "action"_a,
              "Take one action. ValueError if it is illegal; the state is then as before.")
         .def("is_legal", &is_legal, "action"_a)
+        .def("why_illegal", &reason, "action"_a,
+             "Why the player to decide can't take this action, with the number of the rule; None if it is legal.")
         .def("legal_actions", &list_legal)
         .def("begin_match", &begin_match)
         .def("next_round", &deal_next_round, "seed"_a)

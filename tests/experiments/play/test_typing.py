@@ -26,11 +26,11 @@ from uno_flex_env.actions import NUM_ACTIONS, TEXTS
     ("line", "why"),
     [
         ("foo", "There is no such action: 'foo'; 'foo' is neither a card nor one of draw, keep"),
-        ("r1/b", "You do not hold r1/b."),
-        ("b6", "blue 6 fits neither the color red nor the top r5."),
-        ("b4/y!", "Your Power is red, so b4/y can't be played by its flex side."),
-        ("WT/!:b@1", "Your Power is red, so WT/ can't be played by its flex side."),
-        ("challenge", "challenge is for another moment."),
+        ("r1/b", "r1/b is illegal now: the player does not hold this card (rules 3.1)."),
+        ("b6", "b6 is illegal now: neither the color nor the symbol matches (rules 4.5)."),
+        ("b4/y!", "b4/y! is illegal now: a flex side needs a green Power, and the player's is red (rules 3.1)."),
+        ("WT/!:b@1", "WT/!:b@1 is illegal now: a flex side needs a green Power, and the player's is red (rules 3.1)."),
+        ("challenge", "challenge is illegal now: no Draw Four waits for an answer (rules 7.4)."),
         ("0", "The numbers go from 1 to 3."),
         ("4", "The numbers go from 1 to 3."),
         ("WT/:x", "There is no such action: 'WT/:x'; WT/ calls a color: one of :r :y :g :b."),
@@ -111,12 +111,14 @@ def test_names_are_shown_as_they_are(pipe):
 
 
 def test_a_rule_that_forbids_a_match_is_named():
-    """Rule 9.4. Seen red with "fits neither the color nor the top", which has the same symbol."""
+    """Rule 9.4. Seen red with "neither the color nor the symbol matches", where the symbol does."""
     session, console = at(position("rS/ | 0: bS/ r1 | 1: g1", flex_action_match="color"))
 
     session.obey("bS/!")
 
-    assert "fits its own color alone (rules 9.4), and the color is red." in " ".join(console.text.split())
+    assert "bS/! is illegal now: the flex side of an action has to match the active color (rules 9.4)." in " ".join(
+        console.text.split()
+    )
 
 
 def test_help_and_rules_can_be_read():
