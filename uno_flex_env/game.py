@@ -152,7 +152,8 @@ class Game:
         reason = self.state.why_illegal(action)
         if self.is_over:
             return f"{TEXTS[action]} is illegal: {reason}"
-        return f"{TEXTS[action]} is illegal for player {self.current_player} now: {reason}; legal: {' '.join(self.legal_actions)}"
+        legal = " ".join(self.legal_actions)
+        return f"{TEXTS[action]} is illegal for player {self.current_player} now: {reason}; legal: {legal}"
 
     def undo(self) -> Self:
         """Take back the last action; ValueError if there is none."""
