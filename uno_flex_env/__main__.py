@@ -161,7 +161,7 @@ so other load on the machine slows everything alike. One core unless noted.
 
 def _bench(options: argparse.Namespace) -> int:
     from uno_flex_env.bench.report import as_table
-    from uno_flex_env.bench.run import QUICK, Settings, bench
+    from uno_flex_env.bench.suite import QUICK, Settings, bench
 
     given = {name: getattr(options, name) for name in ("games", "runs", "threads", "seconds")}
     settings = replace(

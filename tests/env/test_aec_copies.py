@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -166,7 +167,7 @@ def test_the_check_of_options_can_fail(monkeypatch):
 
     def forget(env: UnoFlexEnv, seed: int | None = None, options: Any = None) -> None:
         reset(env, seed, options)
-        env.dealer = env.num_players - 1
+        env.options = replace(env.options, dealer=None)
 
     monkeypatch.setattr(UnoFlexEnv, "reset", forget)
     with pytest.raises(AssertionError):
@@ -204,7 +205,7 @@ def test_an_unknown_option_is_an_error():
 
 
 def test_rules_may_be_a_dict_of_switches():
-    assert uno_flex_v0.env(rules={"stacking": True}).rules == Rules(stacking=True)
+    assert uno_flex_v0.env(rules={"stacking": True}).options.rules == Rules(stacking=True)
 
 
 # ---- Copies (fault 8) ----

@@ -391,8 +391,8 @@ def test_bench_prints_a_table_and_writes_the_file(tmp_path, capsys, monkeypatch)
 def only_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what starts processes and takes long."""
     for name in ("aec", "start"):
-        monkeypatch.setattr(f"uno_flex_env.bench.run.{name}_contestants", list)
-        monkeypatch.setattr(f"uno_flex_env.bench.run.{name}_figures", lambda values: [])
+        monkeypatch.setattr(f"uno_flex_env.bench.suite.{name}_contestants", list)
+        monkeypatch.setattr(f"uno_flex_env.bench.suite.{name}_figures", lambda values: [])
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def only_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bench_refuses_bad_arguments(capsys, monkeypatch, arguments, reason):
     """With exit status 2, and before anything is measured."""
 
-    monkeypatch.setattr("uno_flex_env.bench.run.bench", never)
+    monkeypatch.setattr("uno_flex_env.bench.suite.bench", never)
 
     assert status_of("bench", *arguments) == 2
     assert reason in capsys.readouterr().err

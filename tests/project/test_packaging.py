@@ -1,9 +1,6 @@
-"""What is shipped, what it needs, and which way the imports of the project point."""
+"""What is shipped, what it needs, and what an import loads."""
 
-import ast
-import graphlib
 import importlib.metadata
-import json
 import re
 import subprocess
 import sys
@@ -11,7 +8,6 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,82 +17,7 @@ from packaging.utils import canonicalize_name
 import uno_flex_env
 from tests.support.paths import ROOT
 
-LAYERS = ("uno_flex_env", "agents", "experiments", "notebooks")
-"""Each imports from itself and from those before it."""
-
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-
-
-def modules(layer: str) -> list[Path]:
-    return sorted((ROOT / layer).rglob("*.py"))
-
-
-def sources(layer: str) -> Iterator[tuple[Path, ast.Module]]:
-    """The syntax trees of a layer's modules and notebooks."""
-    for path in modules(layer):
-        yield path, ast.parse(path.read_text())
-    for path in sorted((ROOT / layer).rglob("*.ipynb")):
-        cells = json.loads(path.read_text())["cells"]
-        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-        yield path, ast.parse("\n".join(line for cell in code for line in cell.splitlines() if line[:1] not in "%!"))
-
-
-def imported(tree: ast.Module) -> set[str]:
-    """The top-level packages that a module imports by name; a relative import stays in its own."""
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names.add(node.module.partition(".")[0])
-    return names
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-def test_imports_point_one_way(layer: str) -> None:
-    """notebooks -> experiments -> agents -> uno_flex_env."""
-    above = set(LAYERS[LAYERS.index(layer) + 1 :]) | {"tests"}
-
-    assert {path: found for path, tree in sources(layer) if (found := imported(tree) & above)} == {}
-
-
-def test_no_module_of_the_environment_imports_one_that_needs_it() -> None:
-    """The tables, then the game, then its faces: an order exists."""
-    needs: dict[str, set[str]] = {}
-    for path, tree in sources("uno_flex_env"):
-        module = path.relative_to(ROOT / "uno_flex_env").with_suffix("").parts[0]
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and node.module == "uno_flex_env":
-                needs.setdefault(module, set()).update(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("uno_flex_env."):
-                needs.setdefault(module, set()).add(str(node.module).split(".")[1])
-
-    for module in needs:
-        needs[module].discard(module)
-    graphlib.TopologicalSorter(needs).prepare()
-
-
-def test_the_environment_never_imports_torch() -> None:
-    assert [path for path, tree in sources("uno_flex_env") if "torch" in imported(tree)] == []
-
-
-@pytest.mark.parametrize("layer", LAYERS[:-1])
-def test_only_commands_print(layer: str) -> None:
-    printing = {
-        path
-        for path, tree in sources(layer)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
-    }
-
-    assert [path for path in printing if path.name != "__main__.py"] == []
-
-
-@pytest.mark.parametrize("layer", LAYERS[:-1])
-def test_no_module_is_named_like_a_standard_one_or_utils(layer: str) -> None:
-    names = {part for path in modules(layer) for part in path.relative_to(ROOT).with_suffix("").parts}
-
-    assert names & (sys.stdlib_module_names | {"utils"}) == set()
 
 
 def test_import_loads_neither_torch_nor_what_only_some_faces_need() -> None:
@@ -167,7 +88,7 @@ def test_the_wheel_holds_the_environment_alone(dist: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     info = f"uno_flex_env-{uno_flex_env.__version__}.dist-info"
-    ours = {path.relative_to(ROOT).as_posix() for path in modules("uno_flex_env")}
+    ours = {path.relative_to(ROOT).as_posix() for path in (ROOT / "uno_flex_env").rglob("*.py")}
     ours |= {"uno_flex_env/RULES.md", "uno_flex_env/py.typed", "uno_flex_env/_core.pyi"}
 
     assert {name.partition("/")[0] for name in names} == {"uno_flex_env", info}

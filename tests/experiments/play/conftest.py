@@ -9,7 +9,7 @@ import pytest
 
 from experiments import __main__ as command
 from tests.support.learning import one_thread
-from tests.support.terminal import Said
+from tests.support.typist import Said
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from experiments.terminal.session import Session
 from tests.support.learning import KINDS, make_network
 from tests.support.notation import record
 from tests.support.paths import ROOT
-from tests.support.terminal import BOT, saved, write
+from tests.support.typist import BOT, saved, write
 from uno_flex_env import Rules
 from uno_flex_env.actions import text_to_action
 from uno_flex_env.replay import read_games

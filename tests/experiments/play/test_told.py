@@ -18,7 +18,7 @@ from experiments.terminal.screen import draw_news
 from experiments.terminal.session import Session
 from tests.support.notation import table as position
 from tests.support.playing import PHASES, decision
-from tests.support.terminal import Typist, at, config_of, sit, write
+from tests.support.typist import Typist, at, config_of, sit, write
 from uno_flex_env import Game, Rules, uno_flex_v0
 
 # ---- What is told ----

@@ -15,7 +15,7 @@ from agents.policy import Decisions
 from experiments.terminal.session import Session
 from tests.support.learning import KINDS, make_network
 from tests.support.notation import table as position
-from tests.support.terminal import at, config_of, sit, some_action
+from tests.support.typist import at, config_of, sit, some_action
 from uno_flex_env import Rules
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
 
