@@ -42,9 +42,9 @@ from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
 from experiments.plot_style import LINES
-from experiments.training.run import measure
 from experiments.training.train_config import TrainConfig
 from experiments.training.trainer import Trainer
+from experiments.training.training_run import measure
 from uno_flex_env import Game
 from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, TEXTS
 from uno_flex_env.cards import FACES

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from experiments.training.run import begin, resume, run
 from experiments.training.train_config import TrainConfig
+from experiments.training.training_run import begin, resume, run
 
 HELP = """\
 Train an agent by self-play with PPO: in thousands of games at once, all seats learn. The run ends with a table of win

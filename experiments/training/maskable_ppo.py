@@ -35,8 +35,8 @@ from agents.network import ActorCritic
 from agents.network_policy import NetworkPolicy
 from agents.policy_factory import make_policy
 from experiments.training.monitor import Monitor
-from experiments.training.run import begin, final_table, measure
 from experiments.training.train_config import TrainConfig
+from experiments.training.training_run import begin, final_table, measure
 from uno_flex_env.batch import BOTS
 from uno_flex_env.envs.sb3 import SB3VecEnv
 

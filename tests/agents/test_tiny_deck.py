@@ -18,10 +18,9 @@ from agents.policy import Decisions
 from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
-from experiments.commands.best_response import Config as BestResponse
-from experiments.commands.best_response import best_response
-from experiments.training.run import begin, learn
+from experiments.training.exploitability import BestResponseConfig, best_response
 from experiments.training.train_config import TrainConfig
+from experiments.training.training_run import begin, learn
 from tests.support.notation import cards, deck_of
 from tests.support.reference import Table
 from tests.support.solver import (
@@ -263,7 +262,7 @@ def test_best_response_finds_the_exact_one_against_flex_any(tmp_path: Path):
     exact = solved(TINY["flex_any"], "flex_any").value()
 
     response = best_response(
-        BestResponse(
+        BestResponseConfig(
             "flex_any", seeds=1, selection_games=200, games=4000, train=learning("flex_any", tmp_path, 1_000_000)
         )
     )

@@ -11,7 +11,7 @@ from agents.league import LeagueConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
 from agents.rollout import GameConfig
-from experiments.commands.best_response import Config, best_response
+from experiments.training.exploitability import BestResponseConfig, best_response
 from experiments.training.train_config import TrainConfig
 
 
@@ -31,7 +31,7 @@ def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_i
         num_threads=1,
     )
 
-    found = best_response(Config("never_flex", seeds=2, selection_games=200, games=200, train=learner))
+    found = best_response(BestResponseConfig("never_flex", seeds=2, selection_games=200, games=200, train=learner))
 
     gains = found.selection
     assert gains.keys() == {str(tmp_path / "answer-5"), str(tmp_path / "answer-6")}
@@ -46,10 +46,10 @@ def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_i
 
 def test_settings_that_a_best_response_has_no_use_for_are_refused():
     with pytest.raises(ValueError, match="league"):
-        Config("flex_any", train=TrainConfig(league=LeagueConfig(1.0, ("expert",))))
+        BestResponseConfig("flex_any", train=TrainConfig(league=LeagueConfig(1.0, ("expert",))))
     with pytest.raises(ValueError, match="ppo"):
-        Config("flex_any", train=TrainConfig(learner="sb3"))
+        BestResponseConfig("flex_any", train=TrainConfig(learner="sb3"))
     with pytest.raises(ValueError, match="seeds must be a whole number from 1"):
-        Config("flex_any", seeds=0)
+        BestResponseConfig("flex_any", seeds=0)
     with pytest.raises(ValueError, match="no such policy: 'nobody'"):
-        best_response(Config("nobody"))
+        best_response(BestResponseConfig("nobody"))

@@ -237,7 +237,7 @@ def test_bad_flags_are_refused(capsys, flags: list[str]):
             f"best_response --config {ROOT}/configs/best_response/smoke.toml --train.num-threads 1",
             "This is a lower bound",
         ),
-        ("learning_speed --repeats 1 --seconds 0.01 --games 64 --num-threads 1", "MaskablePPO, its defaults"),
+        ("learning_speed --repeats 1 --seconds 0.01 --num-envs 64 --num-threads 1", "MaskablePPO, its defaults"),
         (f"tournament --config {ROOT}/configs/tournament/smoke.toml --workers 1", "points above flex_any"),
         (f"evaluate --config {ROOT}/configs/evaluate/smoke.toml --workers 1", "one against"),
     ],

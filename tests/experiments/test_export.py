@@ -29,7 +29,8 @@ from agents.network_policy import NetworkPolicy
 from agents.policy import Decisions
 from experiments import __main__ as command
 from experiments.commands import export
-from experiments.commands.export import to_onnx
+from experiments.training import onnx_file
+from experiments.training.onnx_file import to_onnx
 from tests.support.learning import KINDS, NAMES, make_network, one_thread
 from tests.support.paths import ROOT
 from uno_flex_env import Game, VecEnv
@@ -384,7 +385,9 @@ def test_a_file_that_plays_otherwise_is_not_written(tmp_path, monkeypatch, capsy
     Seen red with a comparison of shapes alone."""
     monkeypatch.chdir(tmp_path)
     saved(tmp_path)
-    monkeypatch.setattr(export, "Player", lambda network, real=export.Player: real(make_network(KINDS[MLP], seed=1)))
+    monkeypatch.setattr(
+        onnx_file, "Player", lambda network, real=onnx_file.Player: real(make_network(KINDS[MLP], seed=1))
+    )
 
     assert command.main(["export", "runs/mine"]) == 2
 

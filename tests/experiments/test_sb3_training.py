@@ -25,9 +25,10 @@ from experiments import __main__ as command
 from experiments.commands import networks
 from experiments.settings import read
 from experiments.training import maskable_ppo as sb3
+from experiments.training import network_costs
 from experiments.training.monitor import Monitor
-from experiments.training.run import begin
 from experiments.training.train_config import TrainConfig
+from experiments.training.training_run import begin
 from tests.support.paths import ROOT
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.envs.sb3 import SB3VecEnv
@@ -336,14 +337,14 @@ def test_the_command_prints_every_kind(capsys):
         assert line.count(" us") in (2, 4)
 
 
-@pytest.mark.parametrize("config", networks.Config(width=24, layers=3, history=5).networks(), ids=networks.title)
+@pytest.mark.parametrize("config", networks.Config(width=24, layers=3, history=5).networks(), ids=network_costs.title)
 def test_every_parameter_belongs_to_a_layer(config):
     """Seen red when the layers within a block are skipped."""
     network = ActorCritic(config)
 
-    listed = sum(int(line.split()[-1].replace(",", "")) for line in networks.layers(network))
+    listed = sum(int(line.split()[-1].replace(",", "")) for line in network_costs.layers(network))
 
-    assert listed == networks.parameters(network) == sum(w.numel() for w in network.state_dict().values())
+    assert listed == network_costs.parameters(network) == sum(w.numel() for w in network.state_dict().values())
 
 
 def test_multiply_adds_are_those_of_the_products():
@@ -353,7 +354,7 @@ def test_multiply_adds_are_those_of_the_products():
     """
 
     def count(kind: Any, privileged: bool = False) -> int:
-        return networks.multiply_adds(ActorCritic(NetworkConfig(kind, 32, 2, 5, privileged)))
+        return network_costs.multiply_adds(ActorCritic(NetworkConfig(kind, 32, 2, 5, privileged)))
 
     heads = 32 * NUM_ACTIONS + 32
     plain = 640 * 32 + 32 * 32 + heads
@@ -366,7 +367,8 @@ def test_multiply_adds_are_those_of_the_products():
 def test_larger_networks_cost_more():
     """Microseconds of one decision. Seen red when the cost is that of an empty loop."""
     small, large = (
-        networks.cost(ActorCritic(NetworkConfig(width=width)).eval(), 64, torch.float32, 0.02) for width in (16, 1024)
+        network_costs.cost(ActorCritic(NetworkConfig(width=width)).eval(), 64, torch.float32, 0.02)
+        for width in (16, 1024)
     )
 
     assert 0.01 < small < large / 4

@@ -33,9 +33,9 @@ from agents.rollout import GameConfig
 from experiments import __main__ as command
 from experiments.training.checkpoint_file import CHECKPOINT, load_checkpoint
 from experiments.training.monitor import METRICS, WINDOW, Monitor, diverging, stalled
-from experiments.training.run import begin, first_weights
 from experiments.training.train_config import TrainConfig, load_config
 from experiments.training.trainer import Trainer
+from experiments.training.training_run import begin, first_weights
 from tests.support.learning import KINDS, NAMES, one_thread
 from tests.support.paths import ROOT
 from uno_flex_env import IllegalActionError, Rules
