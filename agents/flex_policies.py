@@ -178,8 +178,8 @@ FOUND = (
     Rule((("players", True, 3.5), ("other_cards", False, 0.5), ("number", True, 0.5)), True),
     Rule((("players", True, 3.5), ("other_cards", True, 0.5), ("skip_all", True, 0.5)), True),
 )
-"""When the study's tree (docs/flex_timing/README.md) spends, on any colored flex: with four or more players, if a number
-can be flexed and only wild cards can be played otherwise, or if Skip All can be flexed."""
+"""When the study's tree (docs/flex_timing/README.md) spends, on any colored flex: with four or more players, if a
+number can be flexed and only wild cards can be played otherwise, or if Skip All can be flexed."""
 
 
 def spend_or_hold(decisions: Decisions) -> npt.NDArray[np.bool_]:
