@@ -1,0 +1,79 @@
+"""The pages do what they say: their examples run, their copies are the code's, their links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import re
+
+import pytest
+
+from tests.support.paths import ROOT
+from uno_flex_env import uno_flex_v0
+
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("flex_timing/*.md"))]
+
+
+def name(page) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=name)
+def test_the_examples_of_a_page_run(page):
+    """Seen red with another number in an expected answer."""
+    failures, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
+
+    assert failures == 0
+    assert tried > 0
+
+
+def test_there_are_examples():
+    tried = sum(page.read_text(encoding="utf-8").count(">>> ") for page in PAGES)
+
+    assert tried >= 40
+
+
+def test_the_page_of_the_environment_is_its_docstring():
+    """`make docs` writes it anew."""
+    assert (DOCS / "environment.md").read_text(encoding="utf-8").strip() == (uno_flex_v0.__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_file_that_a_page_links_exists(page):
+    """Seen red with a page renamed."""
+    links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    local = [link for link in links if "://" not in link]
+
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_heading_that_a_page_links_exists(page):
+    """Seen red with a heading renamed."""
+    found = []
+    for link, heading in re.findall(r"\]\(([^)#\s]*\.md)#([^)]+)\)", page.read_text(encoding="utf-8")):
+        headings = re.findall(r"^#+ (.+)$", (page.parent / link).read_text(encoding="utf-8"), flags=re.MULTILINE)
+        if heading not in [re.sub(r"[^\w\- ]", "", text).strip().lower().replace(" ", "-") for text in headings]:
+            found.append(f"{link}#{heading}")
+
+    assert found == []
+
+
+def test_the_readme_is_short():
+    """A page that a stranger reads first."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 220
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_command_of_a_page_exists(page):
+    """`python -m experiments NAME` and `make NAME` name what there is. Seen red with a command renamed."""
+    from experiments.__main__ import COMMANDS
+    from uno_flex_env import __main__ as environment
+
+    text = page.read_text(encoding="utf-8")
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    of_environment = environment._parser().format_help()
+
+    assert {found for found in re.findall(r"python -m experiments\s+([a-z_]+)", text) if found not in COMMANDS} == set()
+    assert {found for found in re.findall(r"^make ([a-z]+)|`make ([a-z]+)`", text, flags=re.MULTILINE) if not set(found) & set(targets)} == set()
+    assert {found for found in re.findall(r"python -m uno_flex_env ([a-z]+)", text) if found not in of_environment} == set()
