@@ -29,7 +29,7 @@ CORE_SOURCES := $(wildcard uno_flex_env/core/*.hpp uno_flex_env/core/*.cpp)
 SANITIZED := build/sanitized
 
 .DEFAULT_GOAL := help
-.PHONY: help test train notebooks bench lint format core sanitize clean
+.PHONY: help test train docs notebooks bench lint format core sanitize clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test: core ## Run the tests; FAST=1 leaves out the slow ones and most parameters
 
 train: $(READY) ## Train an agent for some minutes and print its win rates
 	$(PY) -m experiments train --config configs/train/quick.toml
+
+docs: core ## Build the documentation site in docs/_build/html
+	$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
 notebooks: $(READY) ## Run the notebooks from their text and keep what they show
 	$(BIN)/jupytext --sync notebooks/*.py
@@ -85,4 +88,4 @@ sanitize: $(READY) ## Run the tests marked so on a core that stops at memory err
 		$(SANITIZED)/bin/python -m pytest --capture=sys -m sanitize
 
 clean: ## Remove what was built, the virtual environments included
-	rm -rf build dist .venv .venv-* uno_flex_env/_core.pyi
+	rm -rf build dist docs/_build docs/_generated .venv .venv-* uno_flex_env/_core.pyi

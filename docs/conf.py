@@ -11,7 +11,7 @@ from uno_flex_env import uno_flex_v0  # noqa: E402
 
 project = "UNO Flex for reinforcement learning"
 author = "the UNO Flex env authors"
-copyright = "the UNO Flex env authors"  # noqa: A001 (Sphinx wants this name)
+copyright = "the UNO Flex env authors"
 version = release = uno_flex_env.__version__
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]

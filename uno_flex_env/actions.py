@@ -36,7 +36,7 @@ class Action(NamedTuple):
 
     @property
     def text(self) -> str:
-        """`<card>[!][:<color>][@<offset>]`, or the verb."""
+        """The notation of a play (rules 10.3); the verb of any other action."""
         if self.face is None:
             return self.verb
         color = "" if self.color is None else f":{COLORS[self.color]}"

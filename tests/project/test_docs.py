@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 
 import pytest
 
+from experiments.__main__ import COMMANDS
 from tests.support.paths import ROOT
-from uno_flex_env import uno_flex_v0
+from uno_flex_env import __main__, uno_flex_v0
 
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("flex_timing/*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("flex_timing/*.md")),
+]
 
 
 def name(page) -> str:
@@ -66,14 +73,15 @@ def test_the_readme_is_short():
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_command_of_a_page_exists(page):
-    """`python -m experiments NAME` and `make NAME` name what there is. Seen red with a command renamed."""
-    from experiments.__main__ import COMMANDS
-    from uno_flex_env import __main__ as environment
-
+    """`python -m experiments NAME`, `python -m uno_flex_env NAME` and `make NAME`. Seen red with a command renamed."""
     text = page.read_text(encoding="utf-8")
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    of_environment = environment._parser().format_help()
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = re.findall(r'_command\(commands, "([a-z]+)"', inspect.getsource(__main__))
+    there = {
+        r"python -m experiments\s+([a-z_]+)": set(COMMANDS),
+        r"python -m uno_flex_env ([a-z]+)": set(commands),
+        r"(?:^|`)make ([a-z]+)": set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE)),
+    }
 
-    assert {found for found in re.findall(r"python -m experiments\s+([a-z_]+)", text) if found not in COMMANDS} == set()
-    assert {found for found in re.findall(r"^make ([a-z]+)|`make ([a-z]+)`", text, flags=re.MULTILINE) if not set(found) & set(targets)} == set()
-    assert {found for found in re.findall(r"python -m uno_flex_env ([a-z]+)", text) if found not in of_environment} == set()
+    for pattern, names in there.items():
+        assert set(re.findall(pattern, text, flags=re.MULTILINE)) <= names
