@@ -40,8 +40,18 @@ missing UNO. The same agent may be selected several times in a row, and an agent
 ### Arguments
 
 ```python
-uno_flex_v0.env(num_players=2, rules=None, match=False, reward="win", history=0, render_mode=None,
-                max_decisions=None, illegal="raise", render_seat="current_player", dealer=None)
+uno_flex_v0.env(
+    num_players=2,
+    rules=None,
+    match=False,
+    reward="win",
+    history=0,
+    render_mode=None,
+    max_decisions=None,
+    illegal="raise",
+    render_seat="current_player",
+    dealer=None,
+)
 ```
 
 `num_players`: 2 to 8.
