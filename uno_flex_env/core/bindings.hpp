@@ -9,6 +9,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,14 @@ using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Dims...>;
 
 inline void require(bool condition, const std::string& why) {
     if (!condition) refuse_value(why);
+}
+
+/// A seat or a face for Python: -1 for none.
+inline int or_minus_one(int value) { return value == kNone ? -1 : value; }
+
+/// A reason for Python: None for nullptr.
+inline std::optional<std::string> or_none(const char* reason) {
+    return reason ? std::optional<std::string>(reason) : std::nullopt;
 }
 
 inline bool is_legal(const State& s, int action) {

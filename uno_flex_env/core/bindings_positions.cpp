@@ -150,6 +150,64 @@ void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> default
     share(rows, threads, [&](int begin, int end) { kernel.search(job, begin, end); });
 }
 
+Positions take_positions(const Positions& p, Row<const int64_t> rows) {
+    Positions taken;
+    for (size_t i = 0; i < rows.shape(0); ++i)
+        taken.states.push_back(p.states[checked_place(rows.data()[i], p.states.size())]);
+    return taken;
+}
+
+State state_at(const Positions& p, int64_t row) { return p.states[checked_place(row, p.states.size())]; }
+
+void write_bytes(const Positions& p, Rows<uint8_t, sizeof(State)> rows) {
+    check_rows(rows, p.states.size(), "rows");
+    if (!p.states.empty()) std::memcpy(rows.data(), p.states.data(), p.states.size() * sizeof(State));
+}
+
+void write_turns(const Positions& p, Row<int8_t> current_players, Row<int8_t> winners) {
+    check_rows(current_players, p.states.size(), "current_players");
+    check_rows(winners, p.states.size(), "winners");
+    for (size_t i = 0; i < p.states.size(); ++i) {
+        current_players.data()[i] = int8_t(or_minus_one(p.states[i].current_player));
+        winners.data()[i] = int8_t(or_minus_one(p.states[i].winner));
+    }
+}
+
+/// What each viewer sees; the mask is zero where somebody else decides.
+void observe_all(const Positions& p, Row<const int8_t> viewers, Rows<uint8_t, kFeatures> observations,
+                 Rows<int8_t, kActions> masks) {
+    check_rows(viewers, p.states.size(), "viewers");
+    check_rows(observations, p.states.size(), "observations");
+    check_rows(masks, p.states.size(), "masks");
+    for (size_t i = 0; i < p.states.size(); ++i) {
+        const State& s = p.states[i];
+        const int viewer = viewers.data()[i];
+        require(viewer >= 0 && viewer < s.num_players, "row " + std::to_string(i) + ": no such seat");
+        encode(s, viewer, observations.data() + i * kFeatures);
+        write_mask(viewer == s.current_player ? s.legal : ActionSet{},
+                   reinterpret_cast<uint8_t*>(masks.data()) + i * kActions);
+    }
+}
+
+Views hide_all(const Positions& p) {
+    Views v;
+    for (const State& s : p.states) {
+        require(!is_over(s), "row " + std::to_string(v.states.size()) + ": the round is over");
+        v.add(s);
+    }
+    return v;
+}
+
+Views take_views(const Views& v, Row<const int64_t> rows) {
+    Views taken;
+    for (size_t i = 0; i < rows.shape(0); ++i) {
+        const size_t at = checked_place(rows.data()[i], v.states.size());
+        taken.states.push_back(v.states[at]);
+        taken.viewers.push_back(v.viewers[at]);
+    }
+    return taken;
+}
+
 }  // namespace
 
 void bind_positions(nb::module_& m) {
@@ -157,81 +215,19 @@ void bind_positions(nb::module_& m) {
         .def_static("of", &from_states, "states"_a)
         .def_static("deal", &deal_positions, "seeds"_a, "rules"_a, "num_players"_a, "dealer"_a)
         .def("__len__", [](const Positions& p) { return p.states.size(); })
-        .def(
-            "take",
-            [](const Positions& p, Row<const int64_t> rows) {
-                Positions taken;
-                for (size_t i = 0; i < rows.shape(0); ++i)
-                    taken.states.push_back(p.states[checked_place(rows.data()[i], p.states.size())]);
-                return taken;
-            },
-            "rows"_a)
-        .def(
-            "state", [](const Positions& p, int64_t row) { return p.states[checked_place(row, p.states.size())]; },
-            "row"_a)
-        .def(
-            "write_bytes",
-            [](const Positions& p, Rows<uint8_t, sizeof(State)> rows) {
-                check_rows(rows, p.states.size(), "rows");
-                if (!p.states.empty()) std::memcpy(rows.data(), p.states.data(), p.states.size() * sizeof(State));
-            },
-            "rows"_a)
-        .def(
-            "write_turns",
-            [](const Positions& p, Row<int8_t> current_players, Row<int8_t> winners) {
-                check_rows(current_players, p.states.size(), "current_players");
-                check_rows(winners, p.states.size(), "winners");
-                for (size_t i = 0; i < p.states.size(); ++i) {
-                    current_players.data()[i] =
-                        p.states[i].current_player == kNone ? int8_t(-1) : int8_t(p.states[i].current_player);
-                    winners.data()[i] = p.states[i].winner == kNone ? int8_t(-1) : int8_t(p.states[i].winner);
-                }
-            },
-            "current_players"_a, "winners"_a)
-        .def(
-            "observe",
-            [](const Positions& p, Row<const int8_t> viewers, Rows<uint8_t, kFeatures> observations,
-               Rows<int8_t, kActions> masks) {
-                check_rows(viewers, p.states.size(), "viewers");
-                check_rows(observations, p.states.size(), "observations");
-                check_rows(masks, p.states.size(), "masks");
-                for (size_t i = 0; i < p.states.size(); ++i) {
-                    const State& s = p.states[i];
-                    const int viewer = viewers.data()[i];
-                    require(viewer >= 0 && viewer < s.num_players, "row " + std::to_string(i) + ": no such seat");
-                    encode(s, viewer, observations.data() + i * kFeatures);
-                    write_mask(viewer == s.current_player ? s.legal : ActionSet{},
-                               reinterpret_cast<uint8_t*>(masks.data()) + i * kActions);
-                }
-            },
-            "viewers"_a, "observations"_a, "masks"_a)
+        .def("take", &take_positions, "rows"_a)
+        .def("state", &state_at, "row"_a)
+        .def("write_bytes", &write_bytes, "rows"_a)
+        .def("write_turns", &write_turns, "current_players"_a, "winners"_a)
+        .def("observe", &observe_all, "viewers"_a, "observations"_a, "masks"_a)
         .def("apply", &apply_to_all, "actions"_a)
         .def("set_power", &set_power, "green"_a)
-        .def("hide",
-             [](const Positions& p) {
-                 Views v;
-                 for (const State& s : p.states) {
-                     require(!is_over(s), "row " + std::to_string(v.states.size()) + ": the round is over");
-                     v.add(s);
-                 }
-                 return v;
-             })
+        .def("hide", &hide_all)
         .def("play_out", &play_out_all, "bots"_a, "keys"_a, "threads"_a, "winners"_a);
 
     nb::class_<Views>(m, "Views", "What whoever decides sees of such states; uno_flex_env.positions is its face.")
         .def("__len__", [](const Views& v) { return v.states.size(); })
-        .def(
-            "take",
-            [](const Views& v, Row<const int64_t> rows) {
-                Views taken;
-                for (size_t i = 0; i < rows.shape(0); ++i) {
-                    const size_t at = checked_place(rows.data()[i], v.states.size());
-                    taken.states.push_back(v.states[at]);
-                    taken.viewers.push_back(v.viewers[at]);
-                }
-                return taken;
-            },
-            "rows"_a)
+        .def("take", &take_views, "rows"_a)
         .def_prop_ro("viewers", [](const Views& v) { return std::vector<int>(v.viewers.begin(), v.viewers.end()); })
         .def("draw_worlds", &draw_worlds, "keys"_a, "threads"_a)
         .def("search", &search, "keys"_a, "defaults"_a, "simulations"_a, "nanoseconds"_a, "bot"_a, "tree"_a,

@@ -73,7 +73,7 @@ void bind_rules(nb::module_& m) {
         .def("__init__", &make_rules, "switches"_a = 0, "hand_size"_a = 7, "target_score"_a = 500,
              "deck"_a = nb::none())
         .def(
-            "refuse", [](const Rules& r, int num_players) { return refuse(r, num_players); }, "num_players"_a,
+            "refuse", [](const Rules& r, int num_players) { return or_none(refuse(r, num_players)); }, "num_players"_a,
             "Why so many players can't play by these rules, or None.");
     nb::class_<Reshuffles>(m, "Reshuffles", "Draw piles renewed in a game: scripted by a record, or noted for one.")
         .def(nb::init<>())

@@ -22,9 +22,6 @@ std::vector<int> faces_of(const Cards& cards) {
     return {faces, faces + n};
 }
 
-/// A seat or a face as Python has it: -1 for none.
-int or_minus_one(int value) { return value == kNone ? -1 : value; }
-
 // ---- Making a state ----
 
 State deal_round(const Rules& rules, int num_players, int dealer, uint64_t seed) {
@@ -113,9 +110,10 @@ void apply_checked(State& s, int action) {
 
 std::optional<std::string> reason(const State& s, int action) {
     require(action >= 0 && action < kActions, "there is no action " + std::to_string(action));
-    const char* why = why_illegal(s, action);
-    return why ? std::optional<std::string>(why) : std::nullopt;
+    return or_none(why_illegal(s, action));
 }
+
+std::optional<std::string> broken_invariant(const State& s) { return or_none(check(s)); }
 
 std::vector<int> list_legal(const State& s) {
     std::vector<int> legal;
@@ -157,7 +155,7 @@ void bind_playing(nb::class_<State>& state) {
         .def("next_round", &deal_next_round, "seed"_a)
         .def("returns", &returns_of, "reward"_a, "winner"_a)
         .def("perft", &checked_perft, "depth"_a, "Positions after `depth` more actions, or at an earlier end.")
-        .def("check", &check, "Which invariant is broken, or None.");
+        .def("check", &broken_invariant, "Which invariant is broken, or None.");
 }
 
 // ---- What players see ----
