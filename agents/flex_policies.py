@@ -42,11 +42,8 @@ def restricted(mask: Mask, to: npt.NDArray[np.bool_]) -> Mask:
 class Flexing:
     """A policy that flexes at other times than it would, and decides everything else as it does.
 
-    A search looks at the rules and not at the mask. Where it answers with what is not allowed here, its prior policy,
-    which knows the mask, answers in its place.
-
     Args:
-        policy: it must choose among the legal actions of the mask, or have a `prior` that does.
+        policy: it is given masks without the actions that are not allowed here.
         how: never; first_chance: whenever a flex is legal; when_stuck: when nothing else can be played, and then
             always; as_learned: as it would, with luck of its own, which makes it the control of a comparison.
     """
@@ -73,13 +70,7 @@ class Flexing:
         """As `Policy.act`."""
         noise = decisions.noise + np.uint64(1) if self.how == "as_learned" else decisions.noise
         given = replace(decisions, action_mask=self.allowed(decisions.action_mask), noise=noise)
-        actions = self.policy.act(given)
-        refused = np.flatnonzero(given.action_mask[np.arange(len(decisions)), actions] == 0)
-        if refused.size:
-            prior: Policy = getattr(self.policy, "prior")  # noqa: B009 (only searches have one)
-            actions = actions.copy()
-            actions[refused] = prior.act(given[refused])
-        return actions
+        return self.policy.act(given)
 
 
 # ---- Rules that a person can use ----

@@ -44,6 +44,7 @@ class BotSearch:
         return views_of(decisions, self.name).search(
             self.prior.act(decisions),
             decisions.noise,
+            masks=decisions.action_mask,
             simulations=budget.simulations,
             seconds=budget.seconds,
             method=self.method,

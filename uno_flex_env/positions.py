@@ -191,6 +191,7 @@ class Views:
         defaults: npt.ArrayLike,
         keys: npt.ArrayLike,
         *,
+        masks: npt.ArrayLike | None = None,
         simulations: int = 0,
         seconds: float = 0.0,
         method: str = "flat",
@@ -199,27 +200,32 @@ class Views:
         exploration: float = 1.0,
         num_threads: int = 1,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Look for better actions than the defaults, by playouts in worlds that agree with what is known.
+        """Look for better actions than the defaults, by playouts in worlds that agree with the views.
+
+        Give either `simulations` or `seconds`.
 
         Args:
-            defaults: (N,) legal actions, which are kept unless another is better beyond doubt.
-            keys: (N,) whole numbers: all luck of a search. With a budget of simulations the results depend on nothing
-                else, also not on the number of threads.
-            simulations: for each row; or
-            seconds: for each row, of the thread's processor time, at most 600.
-            method: "flat" tries all candidates in the same worlds (perfect-information Monte Carlo), "tree" is
+            defaults: (N,) legal actions. A row returns its default unless another action is significantly better.
+            keys: (N,) uint64. All random numbers of a row follow from its key. With `simulations`, the results depend
+                on nothing else, also not on the number of threads.
+            masks: (N, 216), not 0 for each action that may be chosen; None allows every legal action. A mask restricts
+                the decision of the view, not those that follow.
+            simulations: the budget of each row, at most 10**9.
+            seconds: the budget of each row in seconds of the thread's processor time, at most 600.
+            method: "flat" tries all candidates in the same worlds (perfect-information Monte Carlo). "tree" is
                 information-set Monte Carlo tree search (doi:10.1109/TCIAIG.2012.2200894).
-            bot: plays on to the end of the round.
-            confidence: how many standard errors an action must be ahead of the default one.
-            exploration: of the upper confidence bounds of the tree.
-            num_threads: share the rows.
+            bot: the rule bot that plays on to the end of the round.
+            confidence: by how many standard errors an action must be ahead of the default.
+            exploration: weight of the upper confidence bounds in the tree.
+            num_threads: threads that share the rows.
 
         Returns:
-            actions (N,); simulations (N, 216) of each action, 0 for those never tried; and how many of these the player
-            won, (N, 216).
+            The chosen actions, (N,) int64; how many simulations each action had, (N, 216) int32; and how many of them
+            the player won, (N, 216) int32.
 
         Raises:
-            ValueError: an argument is out of its bounds, or a default is not legal.
+            ValueError: An argument has the wrong shape or is out of its bounds, a default is not legal or its mask does
+                not allow it, or a mask allows no legal action. The message names the row.
         """
         check_one_of("method", method, METHODS)
         check_whole("simulations", simulations, 0, MOST_SIMULATIONS)
@@ -235,6 +241,7 @@ class Views:
         self.core.search(
             _whole("keys", keys, np.uint64),
             _whole("defaults", defaults, np.int64),
+            None if masks is None else _masks(masks, len(self)),
             simulations,
             round(seconds * 1e9),
             bot_number(bot),
@@ -258,6 +265,14 @@ def _whole(name: str, numbers: npt.ArrayLike, dtype: type[np.integer[Any]]) -> n
     if array.size and (array.dtype.kind not in "iu" or int(array.min()) < least or int(array.max()) > most):
         raise ValueError(f"{name} must be whole numbers from {least} to {most}, got {numbers!r}")
     return np.ascontiguousarray(array, dtype)
+
+
+def _masks(masks: npt.ArrayLike, rows: int) -> npt.NDArray[np.int8]:
+    """Masks (rows, 216) as int8, 1 for each action that is allowed; ValueError for another shape or other values."""
+    array = np.asarray(masks)
+    if array.shape != (rows, NUM_ACTIONS) or array.dtype.kind not in "biu":
+        raise ValueError(f"masks must be {rows} rows of {NUM_ACTIONS} whole numbers, got {array.dtype} {array.shape}")
+    return np.ascontiguousarray(array != 0, np.int8)
 
 
 def _rows(size: int, which: Any) -> npt.NDArray[np.int64]:

@@ -140,16 +140,12 @@ def _favorites(policy: Policy, decisions: Decisions, among: Flags, first: bool =
 
 
 def _act_within(policy: Policy, decisions: Decisions, among: Flags) -> Whole:
-    """(B,), what a policy does if only these actions are legal; the first legal action in rows without any of them.
-
-    A search looks at the rules and not at the mask, so its prior policy is asked.
-    """
-    chooser: Policy = getattr(policy, "prior", policy)
+    """(B,), what a policy does if only these actions are legal; the first legal action in rows without any of them."""
     actions: Whole = decisions.action_mask.argmax(axis=1).astype(np.int64)
     rows = np.flatnonzero(among.any(axis=1))
     if rows.size:
         masked = replace(decisions, action_mask=among.astype(np.int8))[rows]
-        actions[rows] = chooser.act(masked)
+        actions[rows] = policy.act(masked)
     return actions
 
 

@@ -66,6 +66,104 @@ def same(one: Iterable[np.ndarray], other: Iterable[np.ndarray]) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
+# ---- What it may do ----
+
+
+def half_of(masks: np.ndarray) -> np.ndarray:
+    """Masks (N, 216) in which about half of the legal actions are left, at least one in each row."""
+    rng = np.random.default_rng(2)
+    kept = (masks != 0) & (rng.random(masks.shape) < 0.5)
+    for row in np.flatnonzero(~kept.any(axis=1)):
+        kept[row, rng.choice(np.flatnonzero(masks[row]))] = True
+    return kept.astype(np.int8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_it_chooses_and_tries_what_the_mask_allows(method):
+    """Seen red with the mask ignored."""
+    views, _ = some_views()
+    legal = np.array([view_mask(views, row) for row in range(len(views))])
+    masks = half_of(legal)
+
+    actions, visits, _ = views.search(
+        masks.argmax(axis=1), np.arange(len(views)), masks=masks, simulations=600, method=method, confidence=0.0
+    )
+
+    assert (visits[masks == 0] == 0).all()
+    assert (masks[np.arange(len(views)), actions] == 1).all()
+    several = masks.sum(axis=1) > 1
+    assert several.any()
+    assert (visits[several][masks[several] == 1] > 0).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_mask_of_all_legal_actions_changes_nothing(method):
+    """Nor does one that also names actions that are not legal."""
+    views, defaults = some_views()
+    plain = views.search(defaults, np.arange(len(views)), simulations=200, method=method)
+
+    for masks in (np.array([view_mask(views, row) for row in range(len(views))]), np.ones((len(views), 216), np.bool_)):
+        assert same(views.search(defaults, np.arange(len(views)), masks=masks, simulations=200, method=method), plain)
+
+
+def test_a_mask_restricts_the_first_decision_only():
+    """Candidates win the same worlds, whatever else is tried in them."""
+    views, _ = some_views()
+    legal = np.array([view_mask(views, row) for row in range(len(views))])
+    masks, keys, worlds = half_of(legal), np.arange(len(views)), 20
+    for row in np.flatnonzero(masks.sum(axis=1) > 1):
+        one = [[int(masks[row].argmax())], keys[[row]]]
+        _, visits, wins = views[[row]].search(
+            *one, masks=masks[[row]], simulations=worlds * int(masks[row].sum()), method="flat"
+        )
+        _, _, all_wins = views[[row]].search(*one, simulations=worlds * int(legal[row].sum()), method="flat")
+
+        assert (visits[0][masks[row] == 1] == worlds).all()
+        assert np.array_equal(wins[0][masks[row] == 1], all_wins[0][masks[row] == 1])
+
+
+@pytest.mark.parametrize("spec", ["search:300,flex_when_stuck", "flat:300,flex_when_stuck", "network"])
+def test_a_policy_that_searches_chooses_from_its_mask(spec):
+    """Also where it would do something else. Seen red with the mask not passed on."""
+    positions = Positions.deal(np.arange(64), 3)
+    observations, legal = positions.observe()
+    masks = half_of(legal)
+    policy = network_search("300") if spec == "network" else make_policy(spec)
+    if isinstance(policy, NetworkSearch):
+        torch.nn.init.zeros_(policy.prior.network.policy.weight)  # all actions of the mask are candidates
+    keys = np.arange(64, dtype=np.uint64)
+
+    free, kept = (policy.act(Decisions(observations, given, keys, None, positions.hide())) for given in (legal, masks))
+
+    assert (masks[np.arange(64), free] == 0).any()
+    assert (masks[np.arange(64), kept] == 1).all()
+
+
+def test_impossible_masks_are_refused():
+    """By the row."""
+    views, defaults = some_views()
+    masks = np.ones((len(views), 216), np.int8)
+    ask = {"simulations": 5}
+    keys = np.arange(len(views))
+
+    with pytest.raises(ValueError, match=rf"masks must be {len(views)} rows of 216 whole numbers, got int8 \(1, 216\)"):
+        views.search(defaults, keys, masks=masks[:1], **ask)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"masks must be .* whole numbers, got float64"):
+        views.search(defaults, keys, masks=masks.astype(np.float64), **ask)  # type: ignore[arg-type]
+    masks[3] = 0
+    with pytest.raises(ValueError, match="row 3: the mask allows no legal action"):
+        views.search(defaults, keys, masks=masks, **ask)  # type: ignore[arg-type]
+    masks[3] = view_mask(views, 3)
+    masks[3, defaults[3]] = 0
+    with pytest.raises(ValueError, match=rf"row 3: the mask does not allow the default action {defaults[3]}"):
+        views.search(defaults, keys, masks=masks, **ask)  # type: ignore[arg-type]
+
+
+def view_mask(views: Views, row: int) -> np.ndarray:
+    """What is legal in this row, (216,)."""
+    return views[[row]].determinize([0]).observe()[1][0]
+
+
 # ---- What it finds ----
 
 

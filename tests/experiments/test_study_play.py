@@ -248,39 +248,33 @@ def test_a_policy_that_flexes_as_learned_has_luck_of_its_own():
     assert 0 < np.mean(Flexing(BOT, "as_learned").act(seen) != BOT.act(seen)) < 0.9
 
 
-@dataclass(frozen=True)
-class Stubborn:
-    """As a search does, it looks at the rules and not at the mask: it flexes in each of these decisions."""
-
-    legal: npt.NDArray[np.int8]
-    name: str = "stubborn"
-    history: int = 0
-    prior: RuleBot = BOT
-
-    def act(self, decisions: Decisions) -> npt.NDArray[np.int64]:
-        flexes: npt.NDArray[np.int64] = ((self.legal != 0) & FLEX).argmax(axis=1)
-        return flexes
-
-
-def test_what_a_search_may_not_do_its_prior_does_instead():
-    """Seen red without the second question."""
-    seen = decisions()
-    seen = seen[spend_or_hold(seen)]
-
-    actions = Flexing(Stubborn(seen.action_mask), "never").act(seen)
-
-    assert not FLEX[actions].any()
-    assert (actions == Flexing(BOT, "never").act(seen)).all()
-
-
-def test_a_search_can_be_told_when_to_flex():
-    """It goes on looking ahead. Seen red without `looks_ahead`."""
-    found = sample(BOT, 7, range(6), 2, OFFICIAL, spend_or_hold)
+@pytest.mark.parametrize("spec", ["search:300,flex_when_stuck", "flat:300,flex_when_stuck"])
+def test_a_search_can_be_told_when_to_flex(spec):
+    """It goes on looking ahead, and never plays what it may not, though it would. Seen red without `looks_ahead`, and
+    with the mask ignored by the search."""
+    found = sample(BOT, 7, range(40), 2, OFFICIAL, spend_or_hold)
     assert found is not None
-    search = Flexing(make_policy("search:16"), "first_chance")
+    policy, seen = make_policy(spec), found.decisions()
 
-    assert looks_ahead(search)
-    assert FLEX[search.act(found.decisions())].all()
+    never, always = (Flexing(policy, how) for how in ("never", "first_chance"))
+
+    assert looks_ahead(never)
+    assert 0 < FLEX[policy.act(seen)].sum() < len(seen)
+    assert not FLEX[never.act(seen)].any()
+    assert FLEX[always.act(seen)].all()
+
+
+def test_a_search_names_its_favorite_of_each_kind():
+    """One favorite flex and one favorite other play for each decision, whichever it would choose itself. Seen red with
+    the mask ignored by the search."""
+    policy = make_policy("search:300,flex_when_stuck")
+
+    tried = try_candidates(policy, 7, range(40), 2, OFFICIAL, 2, "hold")
+
+    flexes, others = (tried["favorite"] & which[tried["action"]] for which in (FLEX, OTHER_PLAYS))
+    deals = np.unique(tried["deal"])
+    assert len(deals) > 20
+    assert tried["deal"][flexes].tolist() == tried["deal"][others].tolist() == deals.tolist()
 
 
 def test_flexing_in_another_way_is_refused():

@@ -117,9 +117,21 @@ Positions draw_worlds(const Views& v, Row<const uint64_t> keys, int threads) {
     return p;
 }
 
-void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> defaults, int64_t simulations,
-            int64_t nanoseconds, int bot, bool tree, double confidence, double exploration, int threads,
-            Row<int64_t> actions, Rows<int32_t, kActions> visits, Rows<int32_t, kActions> wins) {
+/// ValueError unless the default action is legal and the mask, where there is one, allows it.
+void check_default(const State& view, size_t row, int64_t action, const int8_t* mask) {
+    const std::string where = "row " + std::to_string(row) + ": ";
+    bool any_allowed = mask == nullptr;
+    for (int a = 0; a < kActions && !any_allowed; ++a) any_allowed = mask[a] && contains(view.legal, a);
+    require(any_allowed, where + "the mask allows no legal action");
+    require(action >= 0 && action < kActions && contains(view.legal, int(action)),
+            where + "the default action " + std::to_string(action) + " is not legal");
+    require(!mask || mask[action], where + "the mask does not allow the default action " + std::to_string(action));
+}
+
+void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> defaults,
+            const std::optional<Rows<const int8_t, kActions>>& masks, int64_t simulations, int64_t nanoseconds, int bot,
+            bool tree, double confidence, double exploration, int threads, Row<int64_t> actions,
+            Rows<int32_t, kActions> visits, Rows<int32_t, kActions> wins) {
     const size_t rows = v.states.size();
     check_rows(keys, rows, "keys");
     check_rows(defaults, rows, "defaults");
@@ -128,14 +140,14 @@ void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> default
     check_rows(wins, rows, "wins");
     require((simulations > 0) != (nanoseconds > 0), "either a number of simulations or a time");
     require(confidence >= 0 && exploration >= 0, "confidence and exploration must be at least 0");  // NaN is not
-    for (size_t i = 0; i < rows; ++i) {
-        const int64_t a = defaults.data()[i];
-        require(a >= 0 && a < kActions && contains(v.states[i].legal, int(a)),
-                "row " + std::to_string(i) + ": the default action " + std::to_string(a) + " is not legal");
-    }
+    if (masks) check_rows(*masks, rows, "masks");
+    const int8_t* allowed = masks ? masks->data() : nullptr;
+    for (size_t i = 0; i < rows; ++i)
+        check_default(v.states[i], i, defaults.data()[i], allowed ? allowed + i * kActions : nullptr);
     const Kernel& kernel = choose_kernel();
     const uno_flex_kernel::Search job{v.states.data(),
                                       v.viewers.data(),
+                                      allowed,
                                       keys.data(),
                                       defaults.data(),
                                       simulations,
@@ -230,6 +242,6 @@ void bind_positions(nb::module_& m) {
         .def("take", &take_views, "rows"_a)
         .def_prop_ro("viewers", [](const Views& v) { return std::vector<int>(v.viewers.begin(), v.viewers.end()); })
         .def("draw_worlds", &draw_worlds, "keys"_a, "threads"_a)
-        .def("search", &search, "keys"_a, "defaults"_a, "simulations"_a, "nanoseconds"_a, "bot"_a, "tree"_a,
-             "confidence"_a, "exploration"_a, "threads"_a, "actions"_a, "visits"_a, "wins"_a);
+        .def("search", &search, "keys"_a, "defaults"_a, "masks"_a.none(), "simulations"_a, "nanoseconds"_a, "bot"_a,
+             "tree"_a, "confidence"_a, "exploration"_a, "threads"_a, "actions"_a, "visits"_a, "wins"_a);
 }

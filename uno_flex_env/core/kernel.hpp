@@ -84,8 +84,9 @@ struct Worlds {
 struct Search {
     const State* views;
     const int8_t* viewers;    // [view]
-    const uint64_t* keys;     // [view]: all luck of a search
-    const int64_t* defaults;  // [view]: the action to be left only for a better one
+    const int8_t* masks;      // [view][216]: 0 forbids an action; nullptr: all legal ones are allowed
+    const uint64_t* keys;     // [view]: all random numbers of a search follow from its key
+    const int64_t* defaults;  // [view]: the action to return unless another is better
     int64_t simulations;      // for each view; 0: as many as there is time for
     int64_t nanoseconds;
     uint8_t bot;              // plays on to the end

@@ -1,8 +1,12 @@
-// Looking ahead from what one player sees: worlds that agree with it are drawn, candidates are tried in them, rule bots
-// play on to the end. What counts is how often the player wins the round.
+// Looking ahead from what one player sees. A search draws worlds that agree with the view, tries the candidates in them,
+// and lets rule bots play on to the end. It counts how often the player wins the round.
 //
-// Playouts are noisy, and the best of many noisy means is mostly the luckiest. So a search begins with a default, the
-// move of the policy that it is to improve, and leaves it only for one that has won significantly more often.
+// Playouts are noisy, and the best of many noisy means is mostly the luckiest one. So each search has a default action,
+// the choice of the policy that it is to improve. It returns another action only if that has won significantly more
+// often.
+//
+// The candidates are the legal actions that the mask allows. The mask restricts the player's decision at the root only:
+// later decisions in a world, the player's own included, are free.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +25,8 @@ using uno_flex_kernel::Search;
 
 namespace detail {
 
-/// Nanoseconds of processor time that this thread has had, where that can be asked; else those that have passed. So
-/// waiting for a busy processor does not count.
+/// Nanoseconds of processor time that this thread has used, so that waiting for a busy processor does not count. On
+/// systems without such a clock, nanoseconds of elapsed time.
 inline int64_t thread_time() {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
     timespec now;
@@ -33,14 +37,14 @@ inline int64_t thread_time() {
 #endif
 }
 
-/// How much has been spent, and whether there is more to spend.
-class Purse {
+/// What one search may spend: simulations or time.
+class Budget {
 public:
-    Purse(const Search& search) : search_(search), begin_(search.simulations ? 0 : thread_time()) {}
+    explicit Budget(const Search& search) : search_(search), begin_(search.simulations ? 0 : thread_time()) {}
     /// Whether so many more simulations are within the budget.
     bool affords(int64_t simulations) {
         if (search_.simulations) return spent + simulations <= search_.simulations;
-        // Asking the clock costs a tenth of a simulation.
+        // The clock is slow, so it is read every 16 simulations.
         if (spent >= next_look_) {
             next_look_ = spent + 16;
             over_ = thread_time() - begin_ >= search_.nanoseconds;
@@ -56,19 +60,19 @@ private:
     bool over_ = false;
 };
 
-/// How often one candidate has won.
+/// How often one candidate was tried, and how often the player won with it.
 struct Tally {
     double wins = 0, visits = 0;
 };
 
-/// Whether a win rate lies above another by more than `errors` standard errors of the difference. One more win and loss
-/// are added to each, so that two wins out of two prove nothing.
+/// Whether the win rate of a is above that of b by more than `errors` standard errors of the difference. One win and one
+/// loss are added to each, so that two wins out of two prove nothing.
 inline bool exceeds(const Tally& a, const Tally& b, double errors) {
     const double n = a.visits + 2, m = b.visits + 2, p = (a.wins + 1) / n, q = (b.wins + 1) / m;
     return p - q > errors * std::sqrt(p * (1 - p) / n + q * (1 - q) / m);
 }
 
-/// A player's candidates and what they won in the same worlds: bit w % 64 of word w / 64 of each.
+/// A player's candidates, and which of the same worlds they won: world w is bit w % 64 of word w / 64.
 struct Candidates {
     std::vector<int> action;
     std::vector<std::vector<uint64_t>> won;
@@ -79,7 +83,8 @@ struct Candidates {
         for (const uint64_t word : won[c]) n += popcount(word);
         return n;
     }
-    /// By how many standard errors c has won more often than d, paired world by world, with one more world for each.
+    /// By how many standard errors c has won more often than d, paired world by world. One world that only c wins and one
+    /// that only d wins are added.
     double lead(int c, int d) const {
         int better = 1, worse = 1;
         for (size_t w = 0; w < won[c].size(); ++w) {
@@ -106,89 +111,108 @@ struct Candidates {
     }
 };
 
-/// With fewer simulations of a candidate nothing is certain.
-constexpr int kFewest = 16;
-/// Candidates so many standard errors behind the best are given up: their worlds do more good to the others.
-constexpr double kBeaten = 3.0;
+/// With fewer simulations of a candidate than this, the search returns the default.
+constexpr int kMinWorlds = 16;
+/// A candidate this many standard errors behind the best is dropped, so that the others get its simulations.
+constexpr double kDropLead = 3.0;
+/// Candidates are first dropped after this many worlds, then after twice as many, and so on.
 constexpr int kFirstLook = 32;
 
-inline void note(const Search& q, int i, const Candidates& c) {
+/// The actions that a search of row i may choose.
+inline ActionSet candidates_of(const Search& q, int i) {
+    ActionSet candidates = q.views[i].legal;
+    if (q.masks)
+        for (int a = 0; a < kActions; ++a)
+            if (!q.masks[size_t(i) * kActions + a]) candidates.word[a >> 6] &= ~(uint64_t(1) << (a & 63));
+    return candidates;
+}
+
+inline void write_counts(const Search& q, int i, const Candidates& c) {
     for (int k = 0; k < int(c.action.size()); ++k) {
         q.visits[size_t(i) * kActions + c.action[k]] = c.worlds;
         q.wins[size_t(i) * kActions + c.action[k]] = c.wins(k);
     }
 }
 
-/// Flat search (perfect-information Monte Carlo): all candidates in the same worlds, the hopeless ones dropped on the
-/// way.
-inline int search_flat(const Search& q, int i, const State& view, const uint8_t* bots) {
+/// Play every candidate out in one more world, with the same random numbers for the bots.
+inline void try_in_world(Candidates& c, const State& world, int viewer, const uint8_t* bots, uint64_t bot_rng) {
+    for (size_t k = 0; k < c.action.size(); ++k) {
+        State s = world;
+        apply(s, c.action[k]);
+        uint64_t rng = bot_rng;
+        play_out(s, bots, rng);
+        if (c.worlds % 64 == 0) c.won[k].push_back(0);
+        c.won[k].back() |= uint64_t(s.winner == viewer) << (c.worlds % 64);
+    }
+    ++c.worlds;
+}
+
+/// Flat search (perfect-information Monte Carlo): all candidates in the same worlds. Hopeless ones are dropped on the way.
+inline int search_flat(const Search& q, int i, const ActionSet& candidates, const uint8_t* bots) {
     uint64_t rng = q.keys[i];
     Candidates c;
     for (int a = 0; a < kActions; ++a)
-        if (contains(view.legal, a)) c.action.push_back(a);
+        if (contains(candidates, a)) c.action.push_back(a);
     c.won.resize(c.action.size());
-    Purse purse(q);
-    for (int look = kFirstLook; c.action.size() > 1 && purse.affords(int64_t(c.action.size()));) {
-        const State world = determinize(view, q.viewers[i], next_random(rng));
-        const uint64_t luck = next_random(rng);
-        for (size_t k = 0; k < c.action.size(); ++k) {
-            State s = world;
-            apply(s, c.action[k]);
-            uint64_t same_luck = luck;
-            play_out(s, bots, same_luck);
-            if (c.worlds % 64 == 0) c.won[k].push_back(0);
-            c.won[k].back() |= uint64_t(s.winner == q.viewers[i]) << (c.worlds % 64);
-        }
-        ++c.worlds;
-        purse.spent += int64_t(c.action.size());
+    Budget budget(q);
+    for (int look = kFirstLook; c.action.size() > 1 && budget.affords(int64_t(c.action.size()));) {
+        const State world = determinize(q.views[i], q.viewers[i], next_random(rng));
+        budget.spent += int64_t(c.action.size());
+        try_in_world(c, world, q.viewers[i], bots, next_random(rng));
         if (c.worlds != look) continue;
         look *= 2;
-        note(q, i, c);
+        write_counts(q, i, c);
         const int best = c.action[c.best()];
         for (int k = int(c.action.size()); k-- > 0;)
-            if (c.lead(c.place(best), k) > std::max(kBeaten, q.confidence)) c.drop(k);
+            if (c.lead(c.place(best), k) > std::max(kDropLead, q.confidence)) c.drop(k);
     }
-    note(q, i, c);
-    if (c.worlds < kFewest) return q.defaults[i];
+    write_counts(q, i, c);
+    if (c.worlds < kMinWorlds) return q.defaults[i];
     const int best = c.best(), usual = c.place(q.defaults[i]);
     return usual < 0 || c.lead(best, usual) > q.confidence ? c.action[best] : q.defaults[i];
 }
 
-/// The tree of an information-set search: positions as the player can tell them apart, and what was done there.
+/// The tree of an information-set search has positions, as the player can tell them apart, and a branch for each action
+/// tried there. Links are places in a vector; -1 ends a list.
 struct Branch {
-    int next = -1;       // of the same position
-    int positions = -1;  // what followed
+    int next = -1;       // the next branch of the same position
+    int positions = -1;  // the first position that followed
     int action = 0;
-    int visits = 0, available = 0;
-    int wins = 0;  // of whoever decides there
+    int visits = 0;
+    int available = 0;  // how often the action was legal here
+    int wins = 0;       // of the player who decides here
 };
 struct Position {
-    uint32_t key = 0;  // who decides, in which phase, with which drawn card if the player sees it
-    int next = -1;     // after the same branch
-    int branches = -1;
+    uint32_t key = 0;   // public_key()
+    int next = -1;      // the next position after the same branch
+    int branches = -1;  // the first branch
 };
+
+/// What tells positions after the same branch apart: who decides, in which phase, and the drawn card if the viewer sees
+/// it.
 
 inline uint32_t public_key(const State& s, int viewer) {
     return uint32_t(s.current_player) | uint32_t(s.phase) << 8 |
            uint32_t(s.current_player == viewer ? s.drawn : kNone) << 16;
 }
 
-/// Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, IEEE TCIAIG 2012): each iteration draws a
-/// world, walks down the one tree by upper confidence bounds among the actions that are legal in it, and adds a branch.
-/// Everybody maximizes how often they win themselves.
+/// Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, doi:10.1109/TCIAIG.2012.2200894). Each
+/// iteration draws a world, walks down the one tree by upper confidence bounds among the actions that are legal in this
+/// world, and adds a branch. Every player maximizes the own wins.
 class Tree {
 public:
-    Tree(const Search& q, const State& view, int viewer) : q_(q), view_(view), viewer_(viewer), positions_(1) {}
+    Tree(const Search& q, int i, const ActionSet& candidates)
+        : q_(q), view_(q.views[i]), candidates_(candidates), viewer_(q.viewers[i]), positions_(1) {}
 
     void iterate(const uint8_t* bots, uint64_t& rng) {
         State s = determinize(view_, viewer_, next_random(rng));
         path_.clear();
-        movers_.clear();
-        for (int at = 0; !is_over(s);) {
+        deciders_.clear();
+        for (int at = kRoot; !is_over(s);) {
             bool fresh = false;
-            const int branch = choose(at, s.legal, rng, fresh);
+            const int branch = choose(at, at == kRoot ? candidates_ : s.legal, rng, fresh);
             path_.push_back(branch);
-            movers_.push_back(s.current_player);
+            deciders_.push_back(s.current_player);
             apply(s, branches_[branch].action);
             if (fresh) break;
             at = follow(branch, public_key(s, viewer_));
@@ -196,18 +220,21 @@ public:
         play_out(s, bots, rng);
         for (size_t k = 0; k < path_.size(); ++k) {
             ++branches_[path_[k]].visits;
-            branches_[path_[k]].wins += s.winner == movers_[k];
+            branches_[path_[k]].wins += s.winner == deciders_[k];
         }
     }
 
     template <class Visit>
     void each_candidate(Visit&& visit) const {
-        for (int b = positions_[0].branches; b >= 0; b = branches_[b].next)
+        for (int b = positions_[kRoot].branches; b >= 0; b = branches_[b].next)
             visit(branches_[b].action, Tally{double(branches_[b].wins), double(branches_[b].visits)});
     }
 
 private:
-    /// A branch that has not been tried yet, in the bots' order; else the one with the highest bound.
+    static constexpr int kRoot = 0;
+
+    /// The branch to take at position `at`: a new one for an action that was never tried here, chosen as the bot would;
+    /// else the one with the highest bound.
     int choose(int at, const ActionSet& legal, uint64_t& rng, bool& fresh) {
         ActionSet untried = legal;
         int best = -1;
@@ -232,6 +259,7 @@ private:
         return positions_[at].branches;
     }
 
+    /// The position with this key after a branch, added if there is none.
     int follow(int branch, uint32_t key) {
         for (int p = branches_[branch].positions; p >= 0; p = positions_[p].next)
             if (positions_[p].key == key) return p;
@@ -245,16 +273,17 @@ private:
 
     const Search& q_;
     const State& view_;
+    const ActionSet candidates_;
     const int viewer_;
     std::vector<Position> positions_;
     std::vector<Branch> branches_;
-    std::vector<int> path_, movers_;
+    std::vector<int> path_, deciders_;
 };
 
-inline int search_tree(const Search& q, int i, const State& view, const uint8_t* bots) {
+inline int search_tree(const Search& q, int i, const ActionSet& candidates, const uint8_t* bots) {
     uint64_t rng = q.keys[i];
-    Tree tree(q, view, q.viewers[i]);
-    for (Purse purse(q); purse.affords(1); ++purse.spent) tree.iterate(bots, rng);
+    Tree tree(q, i, candidates);
+    for (Budget budget(q); budget.affords(1); ++budget.spent) tree.iterate(bots, rng);
     int best = q.defaults[i];
     Tally most, usual;
     tree.each_candidate([&](int action, const Tally& tally) {
@@ -263,23 +292,22 @@ inline int search_tree(const Search& q, int i, const State& view, const uint8_t*
         if (action == q.defaults[i]) usual = tally;
         if (tally.visits > most.visits) most = tally, best = action;
     });
-    return most.visits >= kFewest && exceeds(most, usual, q.confidence) ? best : q.defaults[i];
+    return most.visits >= kMinWorlds && exceeds(most, usual, q.confidence) ? best : q.defaults[i];
 }
 
 }  // namespace detail
 
-/// Search from the views `begin` to `end`; whoever has no choice is spared the search.
+/// Search rows `begin` to `end`. A row with one candidate is not searched.
 inline void search_views(const Search& q, int begin, int end) {
     uint8_t bots[kMaxPlayers];
     std::memset(bots, q.bot, sizeof bots);
     for (int i = begin; i < end; ++i) {
-        const State& view = q.views[i];
-        const bool choice = popcount(view.legal.word[0]) + popcount(view.legal.word[1]) + popcount(view.legal.word[2]) +
-                                popcount(view.legal.word[3]) >
-                            1;
-        q.actions[i] = !choice  ? q.defaults[i]
-                       : q.tree ? detail::search_tree(q, i, view, bots)
-                                : detail::search_flat(q, i, view, bots);
+        const ActionSet candidates = detail::candidates_of(q, i);
+        int n = 0;
+        for (const uint64_t word : candidates.word) n += popcount(word);
+        q.actions[i] = n < 2    ? q.defaults[i]
+                       : q.tree ? detail::search_tree(q, i, candidates, bots)
+                                : detail::search_flat(q, i, candidates, bots);
     }
 }
 
