@@ -1,4 +1,4 @@
-"""The commands: python -m experiments COMMAND."""
+"""Run a command: python -m experiments COMMAND."""
 
 from __future__ import annotations
 
@@ -13,32 +13,51 @@ import tyro
 
 from experiments.settings import read
 
-COMMANDS = {
-    "train": "train an agent by self-play",
-    "evaluate": "win rates of policies against each other, with intervals",
-    "tournament": "round robin over numbers of players: cross table, ratings, heat map",
-    "ladder": "each policy at tables of the same opponent, from weak to strong; strength of search by budget",
-    "best_response": "how much a fresh learner gains against a frozen policy",
-    "play": "play at the terminal against any policy",
-    "export": "write a network as an ONNX file for other programs",
-    "study": "when is a flex best spent? simulations, figures, a report",
-    "ablation": "what each rule of thumb of the expert is worth",
-    "networks": "parameters, shapes and cost of the networks",
-    "core_speed": "speed of the environments beside RLCard, and instructions per decision",
-    "learning_speed": "speed of learning, also against sb3-contrib's MaskablePPO",
-    "curves": "draw the learning curves of runs",
+GROUPS = {
+    "train": {
+        "train": "train an agent by self-play, or continue a run",
+        "curves": "draw the learning curves of runs",
+        "best_response": "train learners against a frozen policy: how far can it be exploited?",
+    },
+    "measure strength": {
+        "evaluate": "win rates of policies against each other",
+        "tournament": "round robin: cross tables, ratings, heat map",
+        "ladder": "win rates of policies against one opponent; strength of search by budget",
+        "ablation": "what each heuristic of the expert is worth",
+    },
+    "use a policy": {
+        "play": "play at the terminal against any policy",
+        "export": "write a network as an ONNX file for other programs",
+    },
+    "study the game": {
+        "study": "when is a flex best spent? simulations, figures, an appendix",
+    },
+    "measure speed": {
+        "networks": "layers, parameters and cost of the networks",
+        "learning_speed": "speed of learning beside sb3-contrib's MaskablePPO",
+        "core_speed": "speed of the environments beside RLCard, and instructions per decision",
+    },
 }
+"""The commands by what they are for, each with a line that explains it. A command is a module of
+`experiments.commands` with HELP, a dataclass Config and a function main."""
+
+COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 
 
 def usage() -> str:
-    """Which commands there are."""
-    lines = [f"  {name:14} {what}" for name, what in COMMANDS.items()]
-    ending = "python -m experiments COMMAND --help says more; --config FILE reads settings from a TOML file."
-    return "\n".join(["usage: python -m experiments COMMAND [--config FILE] [flags]", "", *lines, "", ending])
+    """The list of the commands."""
+    lines = ["usage: python -m experiments COMMAND [--config FILE] [flags]"]
+    for purpose, group in GROUPS.items():
+        lines += ["", f"{purpose}:", *(f"  {name:14} {what}" for name, what in group.items())]
+    ending = [
+        "python -m experiments COMMAND --help explains a command, with examples.",
+        "--config FILE reads settings from a TOML file; the folder configs/COMMAND has some.",
+    ]
+    return "\n".join([*lines, "", *ending])
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command; its exit status: 2 for a mistake in what was asked for, 130 when it was interrupted."""
+    """Run a command; return the exit status: 2 for wrong arguments, 130 for Ctrl-C, 1 for a reader that has gone."""
     if arguments in (["-h"], ["--help"]):
         print(usage())
         return 0
@@ -51,7 +70,7 @@ def main(arguments: list[str]) -> int:
     try:
         module: Any = importlib.import_module(f"experiments.commands.{name}")
         status: int = module.main(parse(module, name, arguments[1:]))
-    except BrokenPipeError:  # whoever read the output has gone, as `head` does; let nothing more be written at the end
+    except BrokenPipeError:  # the reader of the output has gone, such as `head`; Python must not flush to it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (OSError, ValueError) as error:
@@ -81,11 +100,11 @@ def prepare() -> None:
 
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Numbers in glibc's malloc.h."""
+"""Parameters of `mallopt`, from glibc's malloc.h."""
 
 
 def parse(module: Any, name: str, arguments: list[str]) -> Any:
-    """The settings of a command: defaults, then those of the file that --config names, then flags."""
+    """The settings of a command: a flag overrides the file of --config, and the file overrides the default."""
     default, rest = None, list[str]()
     words = iter(arguments)
     for word in words:
@@ -99,7 +118,9 @@ def parse(module: Any, name: str, arguments: list[str]) -> Any:
             raise ValueError(f"--config names one file, got another: {file}")
         default = read(module.Config, Path(file))
     program = f"python -m experiments {name}"
-    about = f"{module.HELP}\n--config FILE reads settings from a TOML file, with the names below; flags go before it."
+    about = (
+        f"{module.HELP}\n--config FILE reads settings from a TOML file with the names below; a flag overrides the file."
+    )
     return tyro.cli(module.Config, args=rest, default=default, prog=program, description=about)
 
 

@@ -19,7 +19,7 @@ from agents.flex_policies import FLEX_KINDS
 from experiments.flex_timing.estimates import Estimate, points
 from experiments.flex_timing.findings import LEADER_LABELS, OWN_LABELS, Cells, Reset, bin_label
 from experiments.flex_timing.tree_rules import Leaf, Tree, answer_text, question_text
-from experiments.plot_style import COLORS
+from experiments.plot_style import COLOR_MAP
 
 STYLES = (
     ("#000000", "o"),
@@ -123,7 +123,7 @@ def maps(cells: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> Figure:
             text = f"{100 * value.mean:+.1f}\n±{50 * (value.high - value.low):.1f}"
             weight = "bold" if value.sure else "normal"
             axes.text(leader, hand, text, ha="center", va="center", color=color, fontsize=9, fontweight=weight)
-        image = axes.imshow(grid, cmap=COLORS, vmin=-most, vmax=most, origin="lower")
+        image = axes.imshow(grid, cmap=COLOR_MAP, vmin=-most, vmax=most, origin="lower")
         axes.set_xticks(range(len(LEADER_LABELS)), LEADER_LABELS)
         axes.set_yticks(range(len(OWN_LABELS)), OWN_LABELS if place == 0 else [])
         axes.set_xlabel("smallest other hand")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from agents.match.results import Rate
 from experiments.match_tables.cross_table import CrossTable
-from experiments.plot_style import COLORS, LINES
+from experiments.plot_style import COLOR_MAP, LINES
 
 
 def heat_maps(tables: Sequence[CrossTable]) -> bytes:
@@ -27,7 +27,7 @@ def heat_maps(tables: Sequence[CrossTable]) -> bytes:
     figure = Figure(figsize=(size * len(tables), size), layout="constrained", dpi=120)
     for place, (table, ratio) in enumerate(zip(tables, ratios, strict=True)):
         axes = figure.add_subplot(1, len(tables), place + 1)
-        axes.imshow(ratio, cmap=COLORS, vmin=1 - most, vmax=1 + most)  # in the middle: even
+        axes.imshow(ratio, cmap=COLOR_MAP, vmin=1 - most, vmax=1 + most)  # in the middle: even
         _write_rates(axes, table, ratio)
         axes.set_title(f"{table.num_players} players, fair share {100 / table.num_players:.1f} %", fontsize=10)
         axes.set_xticks(range(len(policies)), policies, rotation=30, ha="right")

@@ -1,27 +1,25 @@
-"""What a policy does, counted in its decisions."""
+"""How often a policy flexes, draws, keeps and challenges."""
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from uno_flex_env.actions import ACTIONS, text_to_action
+from uno_flex_env.actions import FLEX_ACTIONS, PLAY_ACTIONS, text_to_action
 
-_FLEX = torch.from_numpy(np.array([action.flex for action in ACTIONS]))
-_PLAY = torch.from_numpy(np.array([action.face is not None for action in ACTIONS]))
+_FLEX, _PLAY = torch.tensor(FLEX_ACTIONS), torch.tensor(PLAY_ACTIONS)
 _DRAW, _CHALLENGE, _KEEP = (text_to_action(text) for text in ("draw", "challenge", "keep"))
 
 
 def behavior(legal: Tensor, action: Tensor) -> dict[str, float]:
-    """Shares of the decisions in which there was a choice; no entry where there were none.
+    """Rates among the decisions that had the choice; a rate without such a decision is left out.
 
-    flex_rate: a flex side is played, where one can be; draw_rate: a card is drawn, where one can be played; keep_rate:
-    the drawn card is kept, where it can be played; challenge_rate: a Draw Four is challenged.
+    flex_rate: a flex side is played where one can be. draw_rate: a card is drawn where one can be played. keep_rate:
+    the drawn card is kept where it can be played. challenge_rate: a Draw Four is challenged.
 
     Args:
-        legal: (B, 216) bool.
-        action: (B,) what was done.
+        legal: (B, 216) bool, the legal actions.
+        action: (B,) int64, the action taken.
     """
     plays = (legal & _PLAY).any(dim=1)
     chances = {

@@ -1,11 +1,11 @@
-"""Training by sb3-contrib's MaskablePPO, to compare with: the same settings, measurements and files as `train`.
+"""Training by MaskablePPO from sb3-contrib, for comparison, with the settings, measurements and files of `train`.
 
 One seat of each game learns, and `game.num_steps` and `game.max_decisions` count its decisions alone; all other seats
-are played by one member of the league, drawn anew for each update. The network is an `ActorCritic` whose parts
-Stable-Baselines3 holds under names of its own, so what a run leaves behind is played like any other.
-Stable-Baselines3's own files are not written: reading them runs code.
+are played by one member of the league, drawn anew for each update. The network is an `ActorCritic` whose parts have
+other names in Stable-Baselines3; a run saves it as an `ActorCritic`, which plays like any other. Stable-Baselines3's
+own files are not written, because reading them runs code.
 
-Stable-Baselines3 draws from the global generators of Python, numpy and torch, and seeds them.
+Stable-Baselines3 seeds the global generators of Python, numpy and torch, and draws from them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LOGGED = {
     "explained_variance": "explained_variance",
     "learning_rate": "learning_rate",
 }
-"""What `Monitor` calls things, and what Stable-Baselines3 does."""
+"""The name of each metric in `Monitor`, and in Stable-Baselines3's log."""
 
 
 def train(config: TrainConfig) -> int:
@@ -61,12 +61,12 @@ def train(config: TrainConfig) -> int:
     print(f"{folder}: sb3-contrib's MaskablePPO, {run.model.device.type}, {num_threads} threads, float32", flush=True)
     with Monitor(folder, config.decisions, 0) as monitor:
         try:
-            # Never let it dump its log: what it notes of an update is kept until `Supervision` reads it.
+            # It must never dump its log: `Supervision` reads the metrics of an update from there.
             run.model.learn(config.decisions, callback=Supervision(run, monitor), log_interval=sys.maxsize)
         except (FloatingPointError, ValueError):
             if run.is_finite():
                 raise
-            # Stable-Baselines3 refuses logits that are no numbers with a ValueError that prints them all.
+            # Stable-Baselines3 raises a ValueError for logits that are not finite, and prints them all.
             file = folder / checkpoint.POLICY
             print(f"the run has diverged: weights are not finite; {file} holds the last good ones", flush=True)
             return 1
@@ -75,7 +75,7 @@ def train(config: TrainConfig) -> int:
 
 
 def check(config: TrainConfig) -> None:
-    """ValueError for a setting that MaskablePPO, or one seat among opponents, has nothing for."""
+    """ValueError for a setting that this learner does not support."""
 
     def need(fine: bool, name: str, wanted: str, got: object) -> None:
         if not fine:
@@ -95,7 +95,7 @@ def check(config: TrainConfig) -> None:
 
 
 class Run:
-    """A learner with its games and its opponents.
+    """A learner with its games and its league.
 
     Attributes:
         model: sb3-contrib's learner.
@@ -125,7 +125,7 @@ class Run:
         self.save_policy()
 
     def choose_opponent(self, update: int) -> None:
-        """Give all other seats to a member of the league, for this update; games in progress go on with it."""
+        """Give all other seats to a member of the league until the next update, also in games that have begun."""
         table = self.league.seat_everyone(np.array([self.players]))
         self.member = int(table[table != LEARNER][0])
         policy = self.league.policies[self.member]
@@ -133,13 +133,13 @@ class Run:
         self.envs.opponents = policy.name if policy.name in BOTS else AsOpponent(policy, self.config.seed + update)
 
     def report(self, rewards: np.ndarray, ended: np.ndarray) -> None:
-        """Tell the league what a step has brought the learner, (B,), and which games it has ended, (B,)."""
+        """Tell the league the learner's rewards of a step, (B,) float32, and which games have ended, (B,) bool."""
         table = np.full((len(rewards), self.players), self.member, np.int16)
         table[:, 0] = LEARNER
         self.league.report(table, rewards[:, None], ended, np.full(len(rewards), self.players))
 
     def is_finite(self) -> bool:
-        """Whether all weights are numbers still."""
+        """Whether all weights are finite."""
         return all(bool(torch.isfinite(weights).all()) for weights in self.model.policy.parameters())
 
     def policy(self, name: str = "agent", *, greedy: bool = True) -> NetworkPolicy:
@@ -147,14 +147,14 @@ class Run:
         return NetworkPolicy(as_network(self.model.policy, self._network), name, greedy=greedy)
 
     def save_policy(self) -> None:
-        """The network, for playing."""
+        """Write the network, for playing."""
         about = {"decisions": self.model.num_timesteps, "config": self.config.portable()}
         network = as_network(self.model.policy, self._network)
         checkpoint.save_network(self.folder / checkpoint.POLICY, network, about)
 
 
 class Supervision(BaseCallback):
-    """Between two updates: what `train` does there, too."""
+    """Writes metrics, measures strength and takes snapshots between two updates, as `training_run` does."""
 
     def __init__(self, run: Run, monitor: Monitor) -> None:
         super().__init__()
@@ -181,7 +181,7 @@ class Supervision(BaseCallback):
     def _after_update(self) -> None:
         run, config, decisions = self.run, self.run.config, self.num_timesteps
         if not run.is_finite():
-            raise FloatingPointError("the weights are no numbers")
+            raise FloatingPointError("the weights are not finite")
         each = config.game.num_envs * config.game.num_steps
         metrics = named(self.logger.name_to_value)
         metrics["entropy_coef"] = run.model.ent_coef
@@ -200,7 +200,7 @@ class Supervision(BaseCallback):
 
 
 def named(logged: Mapping[str, float]) -> dict[str, float]:
-    """What Stable-Baselines3 has logged of an update, by the names of `Monitor`."""
+    """The metrics of an update that Stable-Baselines3 has logged, by the names of `Monitor`."""
     metrics = {name: float(logged[f"train/{theirs}"]) for name, theirs in LOGGED.items()}
     return metrics | {"entropy": -float(logged["train/entropy_loss"])}
 
@@ -209,7 +209,7 @@ def named(logged: Mapping[str, float]) -> dict[str, float]:
 
 
 class Trunk(BaseFeaturesExtractor):
-    """The trunk of an `ActorCritic`, (B, 640) to (B, width), where Stable-Baselines3 looks for what the heads share."""
+    """The trunk of an `ActorCritic`, (B, 640) to (B, width), as a features extractor of Stable-Baselines3."""
 
     def __init__(self, observation_space: spaces.Box, network: ActorCritic) -> None:
         super().__init__(observation_space, network.config.width)
@@ -221,7 +221,7 @@ class Trunk(BaseFeaturesExtractor):
 
 
 def _learner(config: TrainConfig, envs: SB3VecEnv, network: ActorCritic) -> MaskablePPO:
-    """MaskablePPO with these settings, beginning with the weights of this network; it logs to nowhere."""
+    """MaskablePPO with these settings and the weights of this network; it writes no log."""
     ppo = config.ppo
     model = MaskablePPO(
         "MlpPolicy",
@@ -252,7 +252,7 @@ def _learner(config: TrainConfig, envs: SB3VecEnv, network: ActorCritic) -> Mask
 
 
 def as_network(policy: MaskableActorCriticPolicy, like: ActorCritic) -> ActorCritic:
-    """A copy, on the CPU, of the network that Stable-Baselines3 trains; `like` has the same shape and is left alone."""
+    """A copy on the CPU of the network that Stable-Baselines3 trains; `like` gives the shape and is not changed."""
     network = copy.deepcopy(like)
     for ours, theirs in _parts(policy):
         getattr(network, ours).load_state_dict(theirs.state_dict())
@@ -260,7 +260,7 @@ def as_network(policy: MaskableActorCriticPolicy, like: ActorCritic) -> ActorCri
 
 
 def _parts(policy: MaskableActorCriticPolicy) -> list[tuple[str, nn.Module]]:
-    """The parts of an `ActorCritic` by its own names, as they are in a policy of Stable-Baselines3."""
+    """The parts of a Stable-Baselines3 policy, by their names in an `ActorCritic`."""
     trunk = policy.features_extractor
     assert isinstance(trunk, Trunk)
     return [("trunk", trunk.trunk), ("policy", policy.action_net), ("value", policy.value_net)]

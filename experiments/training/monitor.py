@@ -1,4 +1,4 @@
-"""How a run is doing: TensorBoard, a file of metrics, a progress bar, and a word when it gets nowhere."""
+"""Reports on a training run: TensorBoard, a file of metrics, a progress bar, and warnings."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from agents.atomic import write_whole
 from agents.match.results import Rate
 
 METRICS = "metrics.jsonl"
+"""The metrics of a run, in its folder: a JSON object a line, for each update and each measurement of strength."""
 
 GROUPS = {
     "2 play": ("flex_rate", "draw_rate", "keep_rate", "challenge_rate", "game_length"),
@@ -34,19 +35,23 @@ GROUPS = {
     ),
     "4 speed": ("decisions_per_second", "games_share"),
 }
-"""The charts of TensorBoard, which sorts them by name: "1 strength" comes first."""
+"""The charts of TensorBoard by group. TensorBoard sorts the groups by name, so "1 strength" comes first."""
 
 WINDOW = 20
-"""Updates that a warning looks back on."""
+"""How many updates a warning looks back on."""
 
 
 class Monitor:
-    """Tells of a run. Steps are decisions learned from.
+    """Writes the metrics of a run and shows its progress. The x-axis is the number of decisions learned from.
 
     Args:
-        folder: of the run.
+        folder: the folder of the run.
         total: decisions of the whole run.
-        decisions: where it begins; what is on file of later ones, from before a kill, is dropped.
+        decisions: decisions at which the run starts or continues. Later metrics on file, written before a kill, are
+            dropped.
+
+    Attributes:
+        strengths: all measurements of strength so far, as in the file of metrics.
     """
 
     def __init__(self, folder: Path, total: int, decisions: int) -> None:
@@ -55,10 +60,10 @@ class Monitor:
         self._lines = [line for line in lines if json.loads(line)["decisions"] <= decisions]
         self.strengths = [entry for entry in map(json.loads, self._lines) if "strength" in entry]
         self._recent: list[Mapping[str, float]] = []
-        self._said = ""
+        self._warned = ""
         resumed = any(folder.glob("events.*"))
         self._writer = SummaryWriter(str(folder), purge_step=decisions + 1 if resumed else None)
-        # Where nobody watches, a line now and then is enough.
+        # Without a terminal each refresh is a line of its own, so there are few.
         interval = 0.1 if sys.stderr.isatty() else 10.0
         self._bar = tqdm(total=total, initial=decisions, unit=" decisions", unit_scale=True, mininterval=interval)
 
@@ -71,50 +76,54 @@ class Monitor:
         self._bar.close()
 
     def update(self, decisions: int, updates: int, metrics: Mapping[str, float], league: Mapping[str, float]) -> None:
-        """Note one update."""
+        """Write the metrics of one update.
+
+        Args:
+            league: the learner's win rate against each member of the league.
+        """
         for group, names in GROUPS.items():
             for name in names:
                 if name in metrics:
                     self._writer.add_scalar(f"{group}/{name}", metrics[name], decisions)
         for name, rate in league.items():
             self._writer.add_scalar(f"5 league/{name}", rate, decisions)
-        self._note({"decisions": decisions, "update": updates, **metrics})
+        self._add({"decisions": decisions, "update": updates, **metrics})
         self._recent = [*self._recent[1 - WINDOW :], metrics]
         self._bar.update(min(decisions, int(self._bar.total)) - self._bar.n)
         self._warn(diverging(self._recent))
 
     def strength(self, decisions: int, minutes: float, rates: Mapping[tuple[str, int], Rate]) -> None:
-        """Note what the agent wins: the first chart, and behind the bar."""
+        """Write a measurement of strength: win rates by baseline and number of players. The bar shows the first one."""
         for (name, players), rate in rates.items():
             tag = f"1 strength/{name}, {players} players"
             for part, value in (("wins", rate.mean), ("low", rate.low), ("high", rate.high)):
                 self._writer.add_scalar(f"{tag}/{part}", value, decisions)
         strength = [[name, players, rate.mean, rate.low, rate.high] for (name, players), rate in rates.items()]
         entry = {"decisions": decisions, "minutes": minutes, "strength": strength}
-        self._note(entry)
+        self._add(entry)
         self.strengths.append(entry)
         (name, _), rate = next(iter(rates.items()))
         margin = 50 * (rate.high - rate.low)
         self._bar.set_postfix_str(f"wins {100 * rate.mean:.1f} +- {margin:.1f} % against {name}", refresh=False)
         self._warn(stalled(self.strengths))
 
-    def _note(self, entry: Mapping[str, Any]) -> None:
+    def _add(self, entry: Mapping[str, Any]) -> None:
         self._lines.append(json.dumps(entry))
 
     def _warn(self, text: str) -> None:
-        """Say it once, above the bar."""
-        if text and text != self._said:
+        """Print a warning above the bar, once."""
+        if text and text != self._warned:
             self._bar.write(text, file=sys.stderr)
-        self._said = text or self._said
+        self._warned = text or self._warned
 
     def flush(self) -> None:
-        """Put everything on file, before the checkpoint that belongs to it."""
+        """Write everything to the files. Call it before you write the checkpoint of the same moment."""
         write_whole(self._file, ("\n".join(self._lines) + "\n").encode() if self._lines else b"")
         self._writer.flush()
 
 
 def diverging(recent: Sequence[Mapping[str, float]]) -> str:
-    """What is wrong with the last updates, or nothing."""
+    """A warning if the last updates look wrong, else an empty text."""
     if len(recent) < WINDOW:
         return ""
 
@@ -126,15 +135,16 @@ def diverging(recent: Sequence[Mapping[str, float]]) -> str:
     if mean("explained_variance") < -0.1:
         return "the critic is worse than a constant (explained_variance below -0.1): lower ppo.learning_rate"
     if mean("entropy") < 0.02:
-        return "the policy hardly chooses any more (entropy below 0.02): raise ppo.entropy_coef"
+        return "the policy is nearly deterministic (entropy below 0.02): raise ppo.entropy_coef"
     return ""
 
 
 def stalled(strengths: Sequence[Mapping[str, Any]]) -> str:
-    """Whether strength has stood still: over at least eight measurements, the mean of the second half is not above that
-    of the first by more than luck can explain.
+    """A warning if strength does not rise, else an empty text.
 
-    All measurements of a run play the same deals, so what luck can explain is rather less than their intervals say.
+    Strength does not rise if, over at least eight measurements, the mean of the second half exceeds that of the first
+    by less than the standard error of the difference. All measurements of a run play the same deals, so the true error
+    is smaller.
     """
     if len(strengths) < 8:
         return ""
