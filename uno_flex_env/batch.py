@@ -59,7 +59,7 @@ class Batch(_core.Batch):
         check_whole("num_envs", num_envs, 1, 1 << 24)
         check_flag("autoreset", autoreset)
         check_whole("num_threads", num_threads, 1, 1024)
-        super().__init__(num_envs=num_envs, autoreset=autoreset, num_threads=num_threads, **options.for_core())
+        super().__init__(num_envs=num_envs, options=options.core, autoreset=autoreset, num_threads=num_threads)
         self.num_envs, self.options, self.autoreset = num_envs, options, autoreset
         players, history = options.num_players, options.history
         final_rows = players if autoreset and options.max_decisions is not None else 0

@@ -349,10 +349,10 @@ class Match:
     __copy__ = copy
 
     def _next_round(self) -> Game:
-        seed = _core.round_seed(self._seed, len(self.rounds))
         state = self.game.state.copy()
-        state.next_round(seed)
-        return Game._from_state(state, self.rules, _core.shuffled_deck(self.rules.core, seed))
+        state.next_round(self._seed)
+        deck = _core.shuffled_deck(self.rules.core, self._seed, len(self.rounds))
+        return Game._from_state(state, self.rules, deck)
 
     def __repr__(self) -> str:
         end = f"won by player {self.winner}" if self.is_over else f"round {len(self.rounds) + 1}"

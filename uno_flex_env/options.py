@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -68,17 +69,21 @@ class EpisodeOptions:
         """Seat that deals the (first) round."""
         return self.num_players - 1 if self.dealer is None else self.dealer
 
-    def for_core(self) -> dict[str, Any]:
-        """The keyword arguments by which the core takes an episode."""
-        return {
-            "num_players": self.num_players,
-            "rules": self.rules.core,
-            "dealer": self.first_dealer,
-            "match": self.match,
-            "reward": REWARDS.index(self.reward),
-            "history": self.history,
-            "max_decisions": self.max_decisions or 0,
-        }
+    @cached_property
+    def core(self) -> _core.EpisodeOptions:
+        """The same for the core."""
+        return _core.EpisodeOptions(
+            num_players=self.num_players,
+            rules=self.rules.core,
+            dealer=self.first_dealer,
+            match=self.match,
+            reward=REWARDS.index(self.reward),
+            history=self.history,
+            max_decisions=self.max_decisions or 0,
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def checked_rules(rules: Rules | Mapping[str, Any] | None) -> Rules:

@@ -16,18 +16,8 @@ def main(path: str, games: int, players: int, parts: int, steps: int) -> None:
     assert spec.loader is not None
     core = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(core)
-    batch = core.Batch(
-        num_envs=games,
-        num_players=players,
-        rules=core.Rules(),
-        dealer=players - 1,
-        match=False,
-        reward=0,
-        history=0,
-        max_decisions=0,
-        autoreset=True,
-        num_threads=1,
-    )
+    options = core.EpisodeOptions(num_players=players, rules=core.Rules(), dealer=players - 1)
+    batch = core.Batch(num_envs=games, options=options, autoreset=True)
     batch.set_buffers(
         actions=array("i", [-1]) * games,
         observations=bytearray(games * core.NUM_FEATURES),

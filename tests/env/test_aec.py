@@ -151,7 +151,7 @@ def check_blindness(env: UnoFlexEnv, worlds: int) -> tuple[set[str], int]:
     this was seen, and how often somebody knew cards from a challenge."""
     phases, known = set(), 0
     for agent in env.agents:
-        seat, world = env.possible_agents.index(agent), env.core
+        seat, world = env.possible_agents.index(agent), env.core.copy()
         before = env.observe(agent)
         assert (before["action_mask"] == env.infos[agent]["action_mask"]).all()
         for seed in range(worlds):

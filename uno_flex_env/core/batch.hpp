@@ -1,24 +1,22 @@
-// Stepping many games: for each one apply, deal again, legal actions and observation in one pass over its state.
+// Stepping many games: for each one apply the action, deal again, write legal actions and observation, in one pass over
+// its state.
 #pragma once
 
 #include "bots.hpp"
+#include "episode.hpp"
 #include "kernel.hpp"
 #include "observation.hpp"
 
 UNO_FLEX_BEGIN
 
 using uno_flex_kernel::Batch;
-using uno_flex_kernel::Event;
+using uno_flex_kernel::kEverySeat;
 using uno_flex_kernel::kExternal;
 using uno_flex_kernel::Playouts;
 using uno_flex_kernel::Slot;
 
-constexpr uint8_t kNoEvent = 255;
-
 /// Parts of the work of a step, for measuring what each costs.
 enum Work : int { kRulesOnly = 0, kMask = 1, kObservation = 2, kAll = kMask | kObservation };
-
-inline State& state_of(const Batch& b, int game) { return b.states[game]; }
 
 /// A seed for the `index`-th of a family; neighbors have nothing in common.
 inline uint64_t derive_seed(uint64_t seed, uint64_t index) {
@@ -27,119 +25,103 @@ inline uint64_t derive_seed(uint64_t seed, uint64_t index) {
 }
 inline uint64_t episode_seed(const Slot& slot) { return derive_seed(slot.seed, slot.episode); }
 
-inline void clear_events(const Batch& b, int game) {
-    for (int h = 0; h < b.history; ++h) b.events[game * b.history + h] = Event{0, kNoEvent, 0};
+inline State& state_of(const Batch& b, int game) { return b.states[game]; }
+
+inline Episode episode_of(const Batch& b, int game) {
+    return {*b.options, b.states[game], b.events + size_t(game) * b.options->history, b.slots[game].decisions};
+}
+
+inline float* rewards_of(const Batch& b, int game) { return b.rewards + size_t(game) * b.options->num_players; }
+
+/// Whether the next decision belongs to a seat that learns. Only these count towards the limit.
+inline bool decides_a_learning_seat(const Batch& b, int game) {
+    return b.learning_seats[game] == kEverySeat || b.learning_seats[game] == state_of(b, game).current_player;
 }
 
 inline void begin_episode(const Batch& b, int game) {
-    State& s = state_of(b, game);
-    Slot& slot = b.slots[game];
-    slot.decisions = slot.lying = 0;
-    deal(s, *b.rules, b.num_players, b.dealer, episode_seed(slot));
-    if (b.match) s.flags |= kMatch;
-    clear_events(b, game);
+    b.slots[game].idle = 0;
+    begin(episode_of(b, game), episode_seed(b.slots[game]));
 }
 
-inline int cards_in_hands(const State& s) {
-    int n = 0;
-    for (int p = 0; p < s.num_players; ++p) n += s.size[p];
-    return n;
-}
+// ---- Rows ----
 
-/// Apply an action and note it in the history.
-inline void take(const Batch& b, int game, int action) {
-    State& s = state_of(b, game);
-    if (b.history == 0) return apply(s, action);
-    const int seat = s.current_player, before = cards_in_hands(s) - (kAction[action].verb == Verb::play);
-    apply(s, action);
-    Event* events = b.events + size_t(game) * b.history;
-    std::memmove(events, events + 1, sizeof(Event) * (b.history - 1));
-    events[b.history - 1] = Event{uint8_t(seat), uint8_t(action), uint8_t(cards_in_hands(s) - before)};
-}
-
-inline void write_history(const Batch& b, int game, int viewer) {
-    const State& s = state_of(b, game);
-    for (int h = 0; h < b.history; ++h) {
-        const Event& e = b.events[size_t(game) * b.history + h];
-        int16_t* row = b.histories + (size_t(game) * b.history + h) * 3;
-        const bool none = e.action == kNoEvent;
-        row[0] = int16_t(none ? -1 : offset_of(s, viewer, e.seat));
-        row[1] = int16_t(none ? -1 : e.action);
-        row[2] = int16_t(none ? -1 : e.drawn);
-    }
-}
-
-/// The seat whose view a game's row shows: whoever decides, or the learner once the game lies over.
+/// The seat whose observation a game's row holds: the current player; of an idle game the learning seat.
 inline int viewer_of(const Batch& b, int game) {
-    if (!b.slots[game].lying) return state_of(b, game).current_player;
-    return b.learners[game] == uno_flex_kernel::kEveryone ? 0 : b.learners[game];
+    if (!b.slots[game].idle) return state_of(b, game).current_player;
+    return b.learning_seats[game] == kEverySeat ? 0 : b.learning_seats[game];
 }
 
 template <int work>
 inline void write_row(const Batch& b, int game) {
     const State& s = state_of(b, game);
-    const int viewer = viewer_of(b, game);
-    const bool lying = b.slots[game].lying;
+    const int viewer = viewer_of(b, game), history = b.options->history;
+    const bool idle = b.slots[game].idle;
     if constexpr (work & kObservation) encode(s, viewer, b.observations + size_t(game) * kFeatures);
     if constexpr (work & kMask)
-        write_mask(lying ? ActionSet{} : s.legal, reinterpret_cast<uint8_t*>(b.masks) + size_t(game) * kActions);
-    b.current_players[game] = lying ? int8_t(-1) : int8_t(s.current_player);
-    if (b.history) write_history(b, game, viewer);
+        write_mask(idle ? ActionSet{} : s.legal, reinterpret_cast<uint8_t*>(b.action_masks) + size_t(game) * kActions);
+    b.current_player[game] = idle ? int8_t(-1) : int8_t(s.current_player);
+    if (history) write_history(episode_of(b, game), viewer, b.histories + size_t(game) * history * 3);
 }
 
-inline void write_final(const Batch& b, int game) {
-    uint8_t* rows = b.final_observations + size_t(game) * b.final_rows * kFeatures;
-    const bool every_seat = b.learners[game] == uno_flex_kernel::kEveryone;
+inline void write_final_obs(const Batch& b, int game) {
+    uint8_t* rows = b.final_obs + size_t(game) * b.final_rows * kFeatures;
+    const int learning = b.learning_seats[game];
     for (int r = 0; r < b.final_rows; ++r)
-        encode(state_of(b, game), every_seat ? r : b.learners[game], rows + size_t(r) * kFeatures);
+        encode(state_of(b, game), learning == kEverySeat ? r : learning, rows + size_t(r) * kFeatures);
 }
 
-/// Add what the round just ended is worth. In a match `win` waits for the match's winner.
-inline void pay(const Batch& b, int game) {
+inline void write_end(const Batch& b, int game, Outcome outcome) {
+    b.terminated[game] = outcome == Outcome::terminated;
+    b.truncated[game] = outcome == Outcome::truncated;
+    if (b.final_rows) write_final_obs(b, game);
+}
+
+inline void clear_results(const Batch& b, int game) {
+    b.terminated[game] = b.truncated[game] = 0;
+    if (!b.slots[game].paid) return;
+    b.slots[game].paid = 0;
+    for (int p = 0; p < b.options->num_players; ++p) rewards_of(b, game)[p] = 0.0f;
+}
+
+// ---- Stepping ----
+
+/// Let the bot that has to decide, if one has, take its action.
+inline bool let_bot_decide(const Batch& b, int game) {
     const State& s = state_of(b, game);
-    float out[kMaxPlayers];
-    const Reward kind = Reward(b.reward);
-    returns(s, kind, b.match && kind == Reward::win ? match_winner(s) : s.winner, out);
-    b.slots[game].paid = 1;
-    for (int p = 0; p < s.num_players; ++p) b.rewards[size_t(game) * b.num_players + p] += out[p];
+    const uint8_t bot = b.controllers[game * kMaxPlayers + s.current_player];
+    if (bot == kExternal) return false;
+    take(episode_of(b, game), act(Bot(bot), s.legal, b.slots[game].bot_rng));
+    return true;
 }
 
-/// After an action: pay and deal, let the bots move, until someone from outside has to decide or the game lies over.
+/// After an action: pay, deal, and let bots decide, until an external seat has to decide or the game is idle.
+/// Rewards, flags and final observation are those of the first episode that ends.
 inline void settle(const Batch& b, int game) {
-    State& s = state_of(b, game);
     Slot& slot = b.slots[game];
-    const uint8_t learner = b.learners[game];
-    bool reported = false;
+    const Episode episode = episode_of(b, game);
+    bool ended = false;
     for (int left = kLongestPlayout;; --left) {
-        const bool round_over = is_over(s);
-        if (round_over && !reported) pay(b, game);
-        const bool over = round_over && !(b.match && match_winner(s) == kNone);
-        // With a learner a truncated episode ends where that seat would have to decide next: until then what happens
-        // belongs to its last action, and the final observation is one that its value function knows.
-        const bool due = learner == uno_flex_kernel::kEveryone || learner == s.current_player;
-        const bool enough = b.max_decisions && slot.decisions >= b.max_decisions;
-        // Bots that go on for ever among themselves (see kLongestPlayout) are cut short, too.
-        const bool cut = !over && ((due && enough) || left == 0);
-        if (over || cut) {
-            if (!reported) {
-                b.terminated[game] = over;
-                b.truncated[game] = cut;
-                if (b.final_rows) write_final(b, game);
-            }
-            reported = true;
-            slot.lying = !b.deal_again;
-            if (slot.lying) return;
-            ++slot.episode;
-            begin_episode(b, game);
-            left = kLongestPlayout;
-        } else if (round_over) {
-            next_round(s, round_seed(episode_seed(slot), s.rounds));
-            clear_events(b, game);
-        } else {
-            const uint8_t bot = b.controllers[game * kMaxPlayers + s.current_player];
-            if (bot == kExternal) return;
-            take(b, game, act(Bot(bot), s.legal, slot.bot_rng));
+        if (is_over(episode.state) && !ended) {
+            pay(episode, rewards_of(b, game));
+            slot.paid = 1;
         }
+        // Where one seat learns, an episode is truncated when that seat would have to decide next: until then all rewards
+        // belong to its last action, and the final observation is one that its value function knows. Bots that would go on
+        // for ever among themselves are cut short, too (see kLongestPlayout).
+        const bool cut = (decides_a_learning_seat(b, game) && is_at_limit(episode)) || left == 0;
+        const Outcome outcome = go_on(episode, episode_seed(slot), cut);
+        if (outcome == Outcome::next_round) continue;
+        if (outcome == Outcome::decision) {
+            if (!let_bot_decide(b, game)) return;
+            continue;
+        }
+        if (!ended) write_end(b, game, outcome);
+        ended = true;
+        slot.idle = !b.autoreset;
+        if (slot.idle) return;
+        ++slot.episode;
+        begin_episode(b, game);
+        left = kLongestPlayout;
     }
 }
 
@@ -153,21 +135,13 @@ inline void prefetch(const Batch& b, int game, int end) {
 #endif
 }
 
-inline void clear_results(const Batch& b, int game) {
-    b.terminated[game] = b.truncated[game] = 0;
-    if (!b.slots[game].paid) return;
-    b.slots[game].paid = 0;
-    for (int p = 0; p < b.num_players; ++p) b.rewards[size_t(game) * b.num_players + p] = 0.0f;
-}
-
 template <int work>
 inline void step_game(const Batch& b, int game, int action) {
     clear_results(b, game);
     if (action >= 0) {
-        const uint8_t learner = b.learners[game];
-        b.slots[game].decisions += learner == uno_flex_kernel::kEveryone || learner == state_of(b, game).current_player;
-        take(b, game, action);
-        if (b.eventful || is_over(state_of(b, game))) settle(b, game);
+        b.slots[game].decisions += decides_a_learning_seat(b, game);
+        take(episode_of(b, game), action);
+        if (b.settles_always || is_over(state_of(b, game))) settle(b, game);
     }
     write_row<work>(b, game);
 }

@@ -9,6 +9,7 @@ NB_MODULE(_core, m) {
     bind_rules(m);
     bind_states(m);
     bind_positions(m);
+    bind_episodes(m);
     bind_batches(m);
     m.def(
         "levels",

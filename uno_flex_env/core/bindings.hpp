@@ -56,6 +56,11 @@ inline Cards cards_of(const std::vector<int>& faces) {
     return cards;
 }
 
+inline void check_seat(const State& s, int seat) {
+    require(seat >= 0 && seat < s.num_players,
+            "the seat must be from 0 to " + std::to_string(s.num_players - 1) + ", got " + std::to_string(seat));
+}
+
 /// ValueError unless so many can play by these rules with this dealer.
 inline void check_table(const Rules& rules, int num_players, int dealer) {
     if (const char* why = refuse(rules, num_players)) refuse_value(why);
@@ -68,4 +73,5 @@ void bind_tables(nb::module_& m);
 void bind_rules(nb::module_& m);
 void bind_states(nb::module_& m);
 void bind_positions(nb::module_& m);
+void bind_episodes(nb::module_& m);
 void bind_batches(nb::module_& m);

@@ -9,108 +9,237 @@ namespace {
 
 using uno_flex_kernel::choose_kernel;
 using uno_flex_kernel::Kernel;
-using uno_flex_kernel::kEveryone;
 using uno_flex_kernel::Pool;
 
-struct BatchGames {
-    Rules rules;
+/// A batch with its games. The arrays that it reads and writes are Python's.
+struct OwnedBatch {
+    EpisodeOptions options;
     std::vector<State> states;
-    std::vector<uno_flex_kernel::Slot> slots;
-    std::vector<uint8_t> controllers, learners;
-    std::vector<uno_flex_kernel::Event> events;
+    std::vector<Slot> slots;
+    std::vector<uint8_t> controllers, learning_seats;
+    std::vector<Event> events;
     uno_flex_kernel::Batch batch{};
     Pool pool;
     const Kernel& kernel;
-    // Whatever the pointers in `batch` point to is kept alive here.
-    std::vector<nb::object> buffers;
+    std::vector<nb::object> arrays;  // kept alive, since `batch` points into them
 
-    BatchGames(int games, int num_players, const Rules& rules_, int dealer, bool match, int reward, int history,
-               int64_t max_decisions, bool deal_again, int threads)
-        : rules(rules_), pool(check_threads(threads)), kernel(choose_kernel()) {
-        check_table(rules, num_players, dealer);
-        require(games >= 1, "num_games must be at least 1, got " + std::to_string(games));
-        require(history >= 0 && history <= uno_flex_kernel::kMaxHistory,
-                "history must be from 0 to " + std::to_string(uno_flex_kernel::kMaxHistory) + ", got " +
-                    std::to_string(history));
-        require(max_decisions >= 0 && max_decisions <= UINT32_MAX, "max_decisions is out of range");
-        states.resize(games);
-        slots.resize(games);
-        controllers.assign(size_t(games) * kMaxPlayers, uno_flex_kernel::kExternal);
-        learners.assign(games, kEveryone);
-        events.resize(size_t(games) * history);
+    OwnedBatch(int num_envs, const EpisodeOptions& options_, bool autoreset, int num_threads)
+        : options(options_), pool(check_threads(num_threads)), kernel(choose_kernel()) {
+        require(num_envs >= 1, "num_envs must be at least 1, got " + std::to_string(num_envs));
+        states.resize(num_envs);
+        slots.resize(num_envs);
+        controllers.assign(size_t(num_envs) * kMaxPlayers, kExternal);
+        learning_seats.assign(num_envs, kEverySeat);
+        events.resize(size_t(num_envs) * options.history);
+        batch.options = &options;
         batch.states = states.data();
         batch.slots = slots.data();
         batch.controllers = controllers.data();
-        batch.learners = learners.data();
+        batch.learning_seats = learning_seats.data();
         batch.events = events.data();
-        batch.rules = &rules;
-        batch.num_players = num_players;
-        batch.dealer = dealer;
-        batch.match = match;
-        batch.reward = uint8_t(reward);
-        batch.history = history;
-        batch.max_decisions = uint32_t(max_decisions);
-        batch.deal_again = deal_again;
-        note_events();
-    }
-    void check_seats(const uint8_t* seats, const uint8_t* learning) const {
-        for (size_t i = 0; i < states.size() * kMaxPlayers; ++i)
-            require(seats[i] < kBots || seats[i] == uno_flex_kernel::kExternal, "unknown bot");
-        for (size_t i = 0; i < states.size(); ++i)
-            require(learning[i] < batch.num_players || learning[i] == kEveryone, "unknown seat");
-    }
-    void note_events() {
-        batch.eventful = batch.max_decisions != 0;
-        for (uint8_t c : controllers) batch.eventful |= c != uno_flex_kernel::kExternal;
-    }
-    static int check_threads(int threads) {
-        require(threads >= 1 && threads <= uno_flex_kernel::kMaxThreads,
-                "num_threads must be from 1 to " + std::to_string(uno_flex_kernel::kMaxThreads) + ", got " +
-                    std::to_string(threads));
-        return threads;
+        batch.autoreset = autoreset;
+        find_who_settles();
     }
 
-    int games() const { return int(states.size()); }
+    static int check_threads(int num_threads) {
+        require(num_threads >= 1 && num_threads <= uno_flex_kernel::kMaxThreads,
+                "num_threads must be from 1 to " + std::to_string(uno_flex_kernel::kMaxThreads) + ", got " +
+                    std::to_string(num_threads));
+        return num_threads;
+    }
+    void check_seats(const uint8_t* controlling, const uint8_t* learning) const {
+        for (size_t i = 0; i < controllers.size(); ++i)
+            require(controlling[i] < kBots || controlling[i] == kExternal, "unknown bot");
+        for (size_t i = 0; i < learning_seats.size(); ++i)
+            require(learning[i] < options.num_players || learning[i] == kEverySeat, "unknown seat");
+    }
+    void check_game(int game) const {
+        require(game >= 0 && game < num_envs(), "no such game: " + std::to_string(game));
+    }
+    void find_who_settles() {
+        batch.settles_always = options.max_decisions != 0;
+        for (uint8_t c : controllers) batch.settles_always |= c != kExternal;
+    }
+
+    int num_envs() const { return int(states.size()); }
 
     template <class Job>
     void run(Job&& job) {
         nb::gil_scoped_release release;
-        pool.run(games(), job);
+        pool.run(num_envs(), job);
     }
+
+    // ---- Who decides ----
+
+    void set_seats(Array<const uint8_t, nb::shape<-1, kMaxPlayers>> controlling,
+                   Array<const uint8_t, nb::shape<-1>> learning) {
+        require(controlling.shape(0) == states.size() && learning.shape(0) == states.size(),
+                "one row of controllers and one learning seat for each game");
+        check_seats(controlling.data(), learning.data());
+        std::memcpy(controllers.data(), controlling.data(), controllers.size());
+        std::memcpy(learning_seats.data(), learning.data(), learning_seats.size());
+        find_who_settles();
+    }
+
+    // ---- Dealing ----
+
     void seed_game(int game, uint64_t seed, int episode) {
         slots[game].seed = seed;
         slots[game].bot_rng = derive_seed(seed, ~uint64_t(0));
         slots[game].episode = uint32_t(episode);
     }
     void seed(uint64_t seed) {
-        for (int g = 0; g < games(); ++g) seed_game(g, derive_seed(seed, uint64_t(g)), 0);
+        for (int g = 0; g < num_envs(); ++g) seed_game(g, derive_seed(seed, uint64_t(g)), 0);
+    }
+    void seed_games(Array<const uint64_t, nb::shape<-1>> seeds, Array<const uint8_t, nb::shape<-1>> which) {
+        require(seeds.shape(0) == states.size() && which.shape(0) == states.size(),
+                "one seed and one flag for each game");
+        for (int g = 0; g < num_envs(); ++g)
+            if (which.data()[g]) seed_game(g, derive_seed(seeds.data()[g], 0), -1);
     }
     void reset() {
         run([this](int begin, int end) { kernel.reset(batch, begin, end, nullptr); });
     }
+    void reset_games(Array<const uint8_t, nb::shape<-1>> which) {
+        require(which.shape(0) == states.size(), "one flag for each game");
+        for (int g = 0; g < num_envs(); ++g) slots[g].episode += which.data()[g] != 0;
+        run([&](int begin, int end) { kernel.reset(batch, begin, end, which.data()); });
+    }
+    uint64_t seed_of_episode(int game) const {
+        check_game(game);
+        return episode_seed(slots[game]);
+    }
+
+    // ---- Stepping ----
+
     void step() {
-        std::atomic<int> illegal{games()};
+        std::atomic<int> illegal{num_envs()};
         run([&](int begin, int end) {
             const int g = kernel.find_illegal(batch, begin, end);
             for (int seen = illegal.load(); g >= 0 && g < seen && !illegal.compare_exchange_weak(seen, g);) {
             }
         });
-        if (illegal < games())
+        if (illegal < num_envs())
             refuse_value("game " + std::to_string(illegal.load()) + ": illegal action " +
                          std::to_string(batch.actions[illegal.load()]));
         run([this](int begin, int end) { kernel.step(batch, begin, end); });
     }
+    void sample(Array<int32_t, nb::shape<-1>> actions) {
+        require(actions.shape(0) == states.size(), "one action for each game");
+        run([&](int begin, int end) { kernel.sample(batch, begin, end, actions.data()); });
+    }
+    void random_steps(int steps, int parts) {
+        run([&](int begin, int end) { kernel.random_steps(batch, begin, end, steps, parts); });
+    }
+    void touch(int steps) {
+        run([&](int begin, int end) { kernel.touch(batch, begin, end, steps); });
+        reset();
+    }
+
+    // ---- Looking ----
+
+    State state(int game) const {
+        check_game(game);
+        return states[game];
+    }
+    void refresh() {
+        run([this](int begin, int end) { kernel.refresh(batch, begin, end); });
+    }
+    void write_hands(Array<uint8_t, nb::shape<-1, (kMaxPlayers - 1) * kCardFeatures>> rows) {
+        require(rows.shape(0) == states.size(), "one row for each game");
+        run([&](int begin, int end) {
+            for (int g = begin; g < end; ++g)
+                write_hidden_hands(states[g], viewer_of(batch, g), rows.data() + g * rows.shape(1));
+        });
+    }
 };
 
+// ---- Arrays ----
+
 template <class T>
-T* data_of(BatchGames& b, const nb::ndarray<>& array, size_t items, const char* name) {
+T* data_of(OwnedBatch& b, const nb::ndarray<>& array, size_t items, const char* name) {
     require(array.dtype() == nb::dtype<T>() && array.size() == items && array.is_valid(),
             std::string(name) + " has the wrong dtype or size");
     size_t stride = 1;
     for (size_t i = items ? array.ndim() : 0; i-- > 0; stride *= array.shape(i))
         require(array.shape(i) == 1 || size_t(array.stride(i)) == stride, std::string(name) + " must be C-contiguous");
-    b.buffers.push_back(nb::cast(array));
+    b.arrays.push_back(nb::cast(array));
     return static_cast<T*>(array.data());
+}
+
+void set_buffers(OwnedBatch& b, const nb::ndarray<>& actions, const nb::ndarray<>& observations,
+                 const nb::ndarray<>& action_masks, const nb::ndarray<>& histories, const nb::ndarray<>& rewards,
+                 const nb::ndarray<>& terminated, const nb::ndarray<>& truncated, const nb::ndarray<>& current_player,
+                 const nb::ndarray<>& final_obs) {
+    const size_t n = b.states.size(), players = size_t(b.options.num_players);
+    const size_t final_rows = final_obs.size() / (n * kFeatures);
+    require(final_rows <= 1 || final_rows == players, "final_obs has the wrong dtype or size");
+    b.arrays.clear();
+    b.batch.actions = data_of<int32_t>(b, actions, n, "actions");
+    b.batch.observations = data_of<uint8_t>(b, observations, n * kFeatures, "observations");
+    b.batch.action_masks = data_of<int8_t>(b, action_masks, n * kActions, "action_masks");
+    b.batch.histories = data_of<int16_t>(b, histories, b.events.size() * 3, "histories");
+    b.batch.rewards = data_of<float>(b, rewards, n * players, "rewards");
+    b.batch.terminated = data_of<uint8_t>(b, terminated, n, "terminated");
+    b.batch.truncated = data_of<uint8_t>(b, truncated, n, "truncated");
+    b.batch.current_player = data_of<int8_t>(b, current_player, n, "current_player");
+    b.batch.final_obs = data_of<uint8_t>(b, final_obs, n * final_rows * kFeatures, "final_obs");
+    b.batch.final_rows = int(final_rows);
+}
+
+// ---- Bytes ----
+
+template <class T>
+void append(std::string& bytes, const std::vector<T>& items) {
+    bytes.append(reinterpret_cast<const char*>(items.data()), items.size() * sizeof(T));
+}
+
+nb::bytes to_bytes(const OwnedBatch& b) {
+    std::string bytes;
+    append(bytes, b.states);
+    append(bytes, b.slots);
+    append(bytes, b.controllers);
+    append(bytes, b.learning_seats);
+    append(bytes, b.events);
+    return nb::bytes(bytes.data(), bytes.size());
+}
+
+/// As many items as `like` has; moves `from` behind them.
+template <class T>
+std::vector<T> read(const char*& from, const std::vector<T>& like) {
+    std::vector<T> items = like;
+    const size_t size = items.size() * sizeof(T);
+    if (size) std::memcpy(static_cast<void*>(items.data()), from, size);
+    from += size;
+    return items;
+}
+
+/// Overwrites in place, since the kernel's batch points to the items.
+template <class T>
+void assign(std::vector<T>& items, const std::vector<T>& from) {
+    std::copy(from.begin(), from.end(), items.begin());
+}
+
+void from_bytes(OwnedBatch& b, nb::bytes bytes) {
+    require(bytes.size() == to_bytes(b).size(), "these bytes are of another batch");
+    const char* from = bytes.c_str();
+    const auto states = read(from, b.states);
+    const auto slots = read(from, b.slots);
+    const auto controllers = read(from, b.controllers);
+    const auto learning_seats = read(from, b.learning_seats);
+    const auto events = read(from, b.events);
+    for (int g = 0; g < b.num_envs(); ++g) {
+        const bool fits = !check(states[g]) && states[g].num_players == b.options.num_players;
+        require(fits && (slots[g].idle || !is_over(states[g])), "game " + std::to_string(g) + " is no valid state");
+    }
+    b.check_seats(controllers.data(), learning_seats.data());
+    for (const Event& event : events) require(is_event(event, b.options.num_players), "unknown event");
+    assign(b.states, states);
+    assign(b.slots, slots);
+    assign(b.controllers, controllers);
+    assign(b.learning_seats, learning_seats);
+    assign(b.events, events);
+    b.find_who_settles();
 }
 
 int64_t playout(const std::vector<const State*>& states, const std::vector<int>& bots, uint64_t seed, int repeats,
@@ -136,7 +265,7 @@ int64_t playout(const std::vector<const State*>& states, const std::vector<int>&
                                         nullptr,       winners.data(), points.data(), decisions.data()};
     {
         nb::gil_scoped_release release;
-        Pool pool(BatchGames::check_threads(threads));
+        Pool pool(OwnedBatch::check_threads(threads));
         pool.run(int(copies.size()), [&](int begin, int end) { kernel.play_out(job, begin, end); });
     }
     int64_t total = 0;
@@ -183,167 +312,32 @@ nb::tuple soak_rounds(const Rules& rules, int num_players, bool match, uint64_t 
 }  // namespace
 
 void bind_batches(nb::module_& m) {
-    nb::class_<BatchGames>(m, "Batch", "Many games stepped together; uno_flex_env.VecEnv is its face.")
-        .def(nb::init<int, int, const Rules&, int, bool, int, int, int64_t, bool, int>(), nb::kw_only(), "num_envs"_a,
-             "num_players"_a, "rules"_a, "dealer"_a, "match"_a, "reward"_a, "history"_a, "max_decisions"_a,
-             "autoreset"_a, "num_threads"_a)
-        .def(
-            "set_buffers",
-            [](BatchGames& b, nb::ndarray<> actions, nb::ndarray<> observations, nb::ndarray<> action_masks,
-               nb::ndarray<> histories, nb::ndarray<> rewards, nb::ndarray<> terminated, nb::ndarray<> truncated,
-               nb::ndarray<> current_player, nb::ndarray<> final_obs) {
-                const size_t n = size_t(b.games());
-                const int final_rows = int(final_obs.size() / (n * kFeatures));
-                b.buffers.clear();
-                b.batch.actions = data_of<int32_t>(b, actions, n, "actions");
-                b.batch.observations = data_of<uint8_t>(b, observations, n * kFeatures, "observations");
-                b.batch.masks = data_of<int8_t>(b, action_masks, n * kActions, "action_masks");
-                b.batch.histories = data_of<int16_t>(b, histories, n * b.batch.history * 3, "histories");
-                b.batch.rewards = data_of<float>(b, rewards, n * b.batch.num_players, "rewards");
-                b.batch.terminated = data_of<uint8_t>(b, terminated, n, "terminated");
-                b.batch.truncated = data_of<uint8_t>(b, truncated, n, "truncated");
-                b.batch.current_players = data_of<int8_t>(b, current_player, n, "current_player");
-                require(final_rows == 0 || final_rows == 1 || final_rows == b.batch.num_players,
-                        "final_obs has the wrong dtype or size");
-                b.batch.final_observations =
-                    data_of<uint8_t>(b, final_obs, n * size_t(final_rows) * kFeatures, "final_obs");
-                b.batch.final_rows = final_rows;
-            },
-            nb::kw_only(), "actions"_a, "observations"_a, "action_masks"_a, "histories"_a, "rewards"_a, "terminated"_a,
-            "truncated"_a, "current_player"_a, "final_obs"_a,
-            "Let the batch read its actions from, and write its rows to, these C-contiguous arrays.")
-        .def(
-            "set_seats",
-            [](BatchGames& b, Array<const uint8_t, nb::shape<-1, kMaxPlayers>> controllers,
-               Array<const uint8_t, nb::shape<-1>> learners) {
-                require(controllers.shape(0) == b.states.size() && learners.shape(0) == b.states.size(),
-                        "one row of controllers and one learner for each game");
-                b.check_seats(controllers.data(), learners.data());
-                std::memcpy(b.controllers.data(), controllers.data(), b.controllers.size());
-                std::memcpy(b.learners.data(), learners.data(), b.learners.size());
-                b.note_events();
-            },
-            "controllers"_a, "learning_seats"_a)
-        .def("seed", &BatchGames::seed, "seed"_a)
-        .def(
-            "seed_games",
-            [](BatchGames& b, Array<const uint64_t, nb::shape<-1>> seeds, Array<const uint8_t, nb::shape<-1>> which) {
-                require(seeds.shape(0) == b.states.size() && which.shape(0) == b.states.size(),
-                        "one seed and one flag for each game");
-                for (int g = 0; g < b.games(); ++g)
-                    if (which.data()[g]) b.seed_game(g, derive_seed(seeds.data()[g], 0), -1);
-            },
-            "seeds"_a, "which"_a,
-            "Let the next reset_games deal these games what game 0 of a batch with their seed is dealt.")
-        .def("reset", &BatchGames::reset)
-        .def(
-            "reset_games",
-            [](BatchGames& b, Array<const uint8_t, nb::shape<-1>> which) {
-                require(which.shape(0) == b.states.size(), "one flag for each game");
-                for (int g = 0; g < b.games(); ++g) b.slots[g].episode += which.data()[g] != 0;
-                b.run([&](int begin, int end) { b.kernel.reset(b.batch, begin, end, which.data()); });
-            },
-            "which"_a, "Deal these games anew, each with the seed of its next episode.")
-        .def("step", &BatchGames::step)
-        .def(
-            "sample",
-            [](BatchGames& b, Array<int32_t, nb::shape<-1>> actions) {
-                require(actions.shape(0) == b.states.size(), "one action for each game");
-                b.run([&](int begin, int end) { b.kernel.sample(b.batch, begin, end, actions.data()); });
-            },
-            "actions"_a)
-        .def(
-            "random_steps",
-            [](BatchGames& b, int steps, int parts) {
-                b.run([&](int begin, int end) { b.kernel.random_steps(b.batch, begin, end, steps, parts); });
-            },
-            "steps"_a, "parts"_a = int(kAll))
-        .def(
-            "touch",
-            [](BatchGames& b, int steps) {
-                b.run([&](int begin, int end) { b.kernel.touch(b.batch, begin, end, steps); });
-                b.reset();
-            },
-            "steps"_a)
-        .def(
-            "state",
-            [](const BatchGames& b, int game) {
-                require(game >= 0 && game < b.games(), "no such game: " + std::to_string(game));
-                return b.states[game];
-            },
-            "game"_a)
-        .def(
-            "episode_seed",
-            [](const BatchGames& b, int game) {
-                require(game >= 0 && game < b.games(), "no such game: " + std::to_string(game));
-                return episode_seed(b.slots[game]);
-            },
-            "game"_a)
-        .def(
-            "write_hidden_hands",
-            [](BatchGames& b, Array<uint8_t, nb::shape<-1, (kMaxPlayers - 1) * kCardFeatures>> rows) {
-                require(rows.shape(0) == b.states.size(), "one row for each game");
-                b.run([&](int begin, int end) {
-                    for (int g = begin; g < end; ++g)
-                        write_hidden_hands(b.states[g], viewer_of(b.batch, g), rows.data() + g * rows.shape(1));
-                });
-            },
-            "rows"_a)
-        .def("refresh",
-             [](BatchGames& b) { b.run([&](int begin, int end) { b.kernel.refresh(b.batch, begin, end); }); })
-        .def(
-            "to_bytes",
-            [](const BatchGames& b) {
-                std::string bytes;
-                auto append = [&](const auto& v) {
-                    bytes.append(reinterpret_cast<const char*>(v.data()), v.size() * sizeof(v[0]));
-                };
-                append(b.states);
-                append(b.slots);
-                append(b.controllers);
-                append(b.learners);
-                append(b.events);
-                return nb::bytes(bytes.data(), bytes.size());
-            },
-            "Everything that decides how the batch goes on.")
-        .def(
-            "from_bytes",
-            [](BatchGames& b, nb::bytes bytes) {
-                const char* from = bytes.c_str();
-                auto size = [](const auto& v) { return v.size() * sizeof(v[0]); };
-                require(bytes.size() ==
-                            size(b.states) + size(b.slots) + size(b.controllers) + size(b.learners) + size(b.events),
-                        "these bytes are of another batch");
-                auto read = [&](const auto& like) {
-                    auto copy = like;
-                    if (!copy.empty()) std::memcpy(static_cast<void*>(copy.data()), from, size(copy));
-                    from += size(copy);
-                    return copy;
-                };
-                auto states = read(b.states);
-                auto slots = read(b.slots);
-                auto controllers = read(b.controllers);
-                auto learners = read(b.learners);
-                auto events = read(b.events);
-                for (int g = 0; g < b.games(); ++g) {
-                    const bool fits = !check(states[g]) && states[g].num_players == b.batch.num_players;
-                    require(fits && (is_over(states[g]) ? slots[g].lying : 1),
-                            "game " + std::to_string(g) + " is no valid state");
-                }
-                b.check_seats(controllers.data(), learners.data());
-                for (const auto& e : events)
-                    require(e.action == kNoEvent || (e.action < kActions && e.seat < b.batch.num_players),
-                            "unknown event");
-                std::memcpy(static_cast<void*>(b.states.data()), states.data(), size(states));
-                std::memcpy(b.slots.data(), slots.data(), size(slots));
-                std::memcpy(b.controllers.data(), controllers.data(), size(controllers));
-                std::memcpy(b.learners.data(), learners.data(), size(learners));
-                if (!events.empty()) std::memcpy(b.events.data(), events.data(), size(events));
-                b.note_events();
-            },
-            "bytes"_a)
-        .def_prop_ro("level", [](const BatchGames& b) { return b.kernel.name; })
-        .def_prop_ro("num_threads", [](const BatchGames& b) { return b.pool.threads(); });
+    nb::class_<OwnedBatch> batch(m, "Batch", "Many games stepped together; uno_flex_env.batch.Batch owns its arrays.");
+    batch
+        .def(nb::init<int, const EpisodeOptions&, bool, int>(), nb::kw_only(), "num_envs"_a, "options"_a, "autoreset"_a,
+             "num_threads"_a = 1)
+        .def("set_buffers", &set_buffers, nb::kw_only(), "actions"_a, "observations"_a, "action_masks"_a, "histories"_a,
+             "rewards"_a, "terminated"_a, "truncated"_a, "current_player"_a, "final_obs"_a,
+             "Let the batch read its actions from, and write its rows to, these C-contiguous arrays.")
+        .def("set_seats", &OwnedBatch::set_seats, "controllers"_a, "learning_seats"_a)
+        .def("seed", &OwnedBatch::seed, "seed"_a)
+        .def("seed_games", &OwnedBatch::seed_games, "seeds"_a, "which"_a,
+             "Let the next reset_games deal these games what game 0 of a batch with their seed is dealt.")
+        .def("reset", &OwnedBatch::reset)
+        .def("reset_games", &OwnedBatch::reset_games, "which"_a,
+             "Deal these games anew, each with the seed of its next episode.")
+        .def("step", &OwnedBatch::step)
+        .def("sample", &OwnedBatch::sample, "actions"_a)
+        .def("random_steps", &OwnedBatch::random_steps, "steps"_a, "parts"_a = int(kAll))
+        .def("touch", &OwnedBatch::touch, "steps"_a);
+    batch.def("state", &OwnedBatch::state, "game"_a)
+        .def("episode_seed", &OwnedBatch::seed_of_episode, "game"_a)
+        .def("write_hidden_hands", &OwnedBatch::write_hands, "rows"_a)
+        .def("refresh", &OwnedBatch::refresh)
+        .def("to_bytes", &to_bytes, "Everything that decides how the batch goes on.")
+        .def("from_bytes", &from_bytes, "bytes"_a)
+        .def_prop_ro("level", [](const OwnedBatch& b) { return b.kernel.name; })
+        .def_prop_ro("num_threads", [](const OwnedBatch& b) { return b.pool.threads(); });
     m.def("act", &bot_actions, "bot"_a, "masks"_a, "noise"_a, "actions"_a);
     m.def("playout", &playout, "states"_a, "bots"_a, "seed"_a, "repeats"_a, "threads"_a, "winners"_a, "points"_a);
     m.def(

@@ -27,10 +27,10 @@ void make_rules(Rules* self, int switches, int hand_size, int target_score,
                      deck ? deck_of(*deck) : kOfficialRules.deck};
 }
 
-std::vector<int> shuffled_deck(const Rules& rules, uint64_t seed) {
+std::vector<int> shuffled_deck(const Rules& rules, uint64_t seed, int round) {
     State s;
     clear_table(s, rules, kMinPlayers, 0);
-    shuffle_deck(s, seed);
+    shuffle_deck(s, round_seed(seed, round));
     uint8_t faces[kDeckSize];
     const int n = pile_order(s, faces);
     return {faces, faces + n};
@@ -81,6 +81,6 @@ void bind_rules(nb::module_& m) {
         .def("apply", &Reshuffles::apply_to, "state"_a, "action"_a)
         .def_prop_ro("used", [](const Reshuffles& r) { return r.script.used; })
         .def_prop_ro("noted", &Reshuffles::noted);
-    m.def("shuffled_deck", &shuffled_deck, "rules"_a, "seed"_a, "The deck in the order in which this seed deals it.");
-    m.def("round_seed", &round_seed, "seed"_a, "round"_a);
+    m.def("shuffled_deck", &shuffled_deck, "rules"_a, "seed"_a, "round"_a = 0,
+          "The deck in the order in which this seed deals it, in a match for the given round (the first is 0).");
 }

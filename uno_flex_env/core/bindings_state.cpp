@@ -11,11 +11,6 @@ namespace {
 using Row = Array<uint8_t, nb::shape<kFeatures>>;
 using MaskRow = Array<int8_t, nb::shape<kActions>>;
 
-void check_seat(const State& s, int seat) {
-    require(seat >= 0 && seat < s.num_players,
-            "the seat must be from 0 to " + std::to_string(s.num_players - 1) + ", got " + std::to_string(seat));
-}
-
 std::vector<int> faces_of(const Cards& cards) {
     uint8_t faces[kDeckSize];
     const int n = list(cards, faces);
@@ -129,13 +124,7 @@ void begin_match(State& s) {
 
 void deal_next_round(State& s, uint64_t seed) {
     require(has(s, kMatch) && is_over(s) && match_winner(s) == kNone, "no round of a match follows here");
-    next_round(s, seed);
-}
-
-std::vector<float> returns_of(const State& s, int reward, int winner) {
-    float out[kMaxPlayers];
-    returns(s, Reward(reward), winner < 0 ? kNone : winner, out);
-    return {out, out + s.num_players};
+    next_round(s, round_seed(seed, s.rounds));
 }
 
 uint64_t checked_perft(const State& s, int depth) {
@@ -152,8 +141,7 @@ void bind_playing(nb::class_<State>& state) {
              "Why the player to decide can't take this action, with the number of the rule; None if it is legal.")
         .def("legal_actions", &list_legal)
         .def("begin_match", &begin_match)
-        .def("next_round", &deal_next_round, "seed"_a)
-        .def("returns", &returns_of, "reward"_a, "winner"_a)
+        .def("next_round", &deal_next_round, "seed"_a, "Deal the next round of the match that this seed has begun.")
         .def("perft", &checked_perft, "depth"_a, "Positions after `depth` more actions, or at an earlier end.")
         .def("check", &broken_invariant, "Which invariant is broken, or None.");
 }

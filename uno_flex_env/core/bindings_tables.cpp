@@ -1,6 +1,7 @@
 // Names, tables and limits that both languages need. They are typed here in C++ only; Python reads them from _core.
 #include "bindings.hpp"
 #include "bots.hpp"
+#include "episode.hpp"
 #include "observation.hpp"
 
 namespace {
@@ -67,7 +68,7 @@ void bind_limits(nb::module_& m) {
     m.attr("MAX_PLAYERS") = kMaxPlayers;
     m.attr("MAX_HAND_SIZE") = kMaxHandSize;
     m.attr("MAX_TARGET_SCORE") = kMaxTargetScore;
-    m.attr("MAX_HISTORY") = uno_flex_kernel::kMaxHistory;
+    m.attr("MAX_HISTORY") = kMaxHistory;
     m.attr("MAX_THREADS") = uno_flex_kernel::kMaxThreads;
     m.attr("STATE_SIZE") = sizeof(State);
 }

@@ -12,11 +12,11 @@ void reset(const Batch& b, int begin, int end, const uint8_t* which) {
         if (which && !which[g]) continue;
         clear_results(b, g);
         begin_episode(b, g);
-        // A game that the bots end before anybody else has decided is dealt again: there was no episode to see.
+        // A game that bots end before any other seat has decided is dealt again: nobody could take part in it.
         settle(b, g);
         while (b.terminated[g] || b.truncated[g]) {
             clear_results(b, g);
-            if (!b.slots[g].lying) break;
+            if (!b.slots[g].idle) break;
             ++b.slots[g].episode;
             begin_episode(b, g);
             settle(b, g);
@@ -28,7 +28,7 @@ void reset(const Batch& b, int begin, int end, const uint8_t* which) {
 int find_illegal(const Batch& b, int begin, int end) {
     for (int g = begin; g < end; ++g) {
         const int a = b.actions[g];
-        if (a >= 0 && (a >= kActions || b.slots[g].lying || !contains(state_of(b, g).legal, a))) return g;
+        if (a >= 0 && (a >= kActions || b.slots[g].idle || !contains(state_of(b, g).legal, a))) return g;
     }
     return -1;
 }
@@ -42,7 +42,7 @@ void step(const Batch& b, int begin, int end) {
 
 void sample(const Batch& b, int begin, int end, int32_t* actions) {
     for (int g = begin; g < end; ++g) {
-        actions[g] = b.slots[g].lying ? -1 : pick(state_of(b, g).legal, b.slots[g].bot_rng);
+        actions[g] = b.slots[g].idle ? -1 : pick(state_of(b, g).legal, b.slots[g].bot_rng);
     }
 }
 
@@ -69,10 +69,10 @@ void touch(const Batch& b, int begin, int end, int steps) {
             b.slots[g].bot_rng += line[0];
             const int byte = int(line[7] & 1);
             std::memset(b.observations + size_t(g) * kFeatures, byte, kFeatures);
-            std::memset(b.masks + size_t(g) * kActions, byte, kActions);
-            std::memset(b.rewards + size_t(g) * b.num_players, 0, sizeof(float) * b.num_players);
+            std::memset(b.action_masks + size_t(g) * kActions, byte, kActions);
+            std::memset(rewards_of(b, g), 0, sizeof(float) * b.options->num_players);
             b.terminated[g] = b.truncated[g] = 0;
-            b.current_players[g] = int8_t(byte);
+            b.current_player[g] = int8_t(byte);
         }
 }
 

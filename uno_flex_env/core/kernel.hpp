@@ -5,18 +5,21 @@
 #include <cstdint>
 
 namespace uno_flex {
+struct EpisodeOptions;
+struct Event;
 struct Rules;
 struct State;
 }  // namespace uno_flex
 
 namespace uno_flex_kernel {
 
+using uno_flex::EpisodeOptions;
+using uno_flex::Event;
 using uno_flex::Rules;
 using uno_flex::State;
 
-constexpr uint8_t kExternal = 255;  // a seat whose decisions come from outside; else a bot's number
-constexpr uint8_t kEveryone = 255;  // no seat in particular
-constexpr int kMaxHistory = 1024;   // events that a batch keeps of each game
+constexpr uint8_t kExternal = 255;   // a seat whose decisions come from outside; else a bot's number
+constexpr uint8_t kEverySeat = 255;  // all seats learn; else the one that does
 constexpr int kMaxThreads = 1024;
 
 /// What a batch keeps beside each game's state.
@@ -24,41 +27,32 @@ struct Slot {
     uint64_t seed;       // of this game's sequence of episodes
     uint64_t bot_rng;    // for the bots and for random actions
     uint32_t episode;    // which one is being played
-    uint32_t decisions;  // taken in it by the learner
+    uint32_t decisions;  // taken in it by seats that learn
     uint32_t paid;       // 1: the row of rewards is not all zero
-    uint32_t lying;      // 1: the game is over or truncated and waits to be dealt again
-};
-
-/// A public event: who did what, and how many cards were drawn in it.
-struct Event {
-    uint8_t seat, action, drawn;
+    uint32_t idle;       // 1: the episode has ended and the game waits to be dealt again
 };
 
 struct Batch {
     // The games.
+    const EpisodeOptions* options;
     State* states;
     Slot* slots;
-    const uint8_t* controllers;  // [game][8]: kExternal or a bot's number, for each seat
-    const uint8_t* learners;     // [game]: the seat whose decisions count and whose view is final; kEveryone: all seats
-    Event* events;               // [game][history], the newest last; action 255: no event yet
-    const Rules* rules;
-    int num_players, dealer;     // dealer of the first round
-    bool match, deal_again;      // deal again when a game ends, or leave it lying
-    uint8_t reward;
-    uint32_t max_decisions;      // 0: no limit
-    bool eventful;               // there are bots or a limit: look after every action, not only at the end of a round
-    int history;
-    // What a step reads and writes, one row a game.
+    Event* events;                  // [game][history], the newest last
+    const uint8_t* controllers;     // [game][8]: kExternal or a bot's number, for each seat
+    const uint8_t* learning_seats;  // [game]: the seat whose decisions count and whose view is final; or kEverySeat
+    bool autoreset;                 // deal again when an episode ends, or leave the game idle
+    bool settles_always;            // there are bots or a limit: settle after every action, not only after a round
+    // What a step reads and writes, a row for each game.
     const int32_t* actions;  // negative: leave this game alone
-    uint8_t* observations;   // [game][640], of whoever decides
-    int8_t* masks;           // [game][216]
+    uint8_t* observations;   // [game][640], of the current player
+    int8_t* action_masks;    // [game][216]
     int16_t* histories;      // [game][history][3]
-    float* rewards;          // [game][players]
+    float* rewards;          // [game][num_players]
     uint8_t* terminated;
     uint8_t* truncated;
-    int8_t* current_players;      // who decides; -1: the game is over
-    uint8_t* final_observations;  // [game][final_rows][640], written for games that end
-    int final_rows;               // players: of every seat; 1: of the learner; 0: none
+    int8_t* current_player;  // -1: the game is idle
+    uint8_t* final_obs;      // [game][final_rows][640], written for games that end
+    int final_rows;          // num_players: of every seat; 1: of the learning seat; 0: none
 };
 
 struct Playouts {

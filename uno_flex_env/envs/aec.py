@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from itertools import repeat
 from typing import Any, Literal
@@ -15,7 +14,7 @@ from pettingzoo.utils.env import AECEnv, AECIterable
 from pettingzoo.utils.env_logger import EnvLogger
 
 from uno_flex_env import _core
-from uno_flex_env._core import REWARDS, State
+from uno_flex_env._core import State
 from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, describe_illegal
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
@@ -43,7 +42,6 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
     The checks of PettingZoo's three standard wrappers are inside, where they cost next to nothing.
 
     Attributes:
-        core: the core's state of the present round: the whole table, hidden cards included. Copy it to play with it.
         episode_seed: of the present episode; `Game(num_players, rules, seed=episode_seed, dealer=dealer)` is its deal.
     """
 
@@ -54,7 +52,6 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         "render_fps": RENDER_FPS,
     }
 
-    core: State
     episode_seed: int
 
     def __init__(
@@ -93,7 +90,6 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self.action_spaces = {agent: ActionSpace() for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (num_players * NUM_FEATURES,), np.uint8)
         self._generator: np.random.Generator | None = None
-        self._events: deque[tuple[int, int, int]] = deque(maxlen=history)
         self._display = None if render_mode is None else Display(render_mode)
         self._ready = False  # reset has been called
         self._live = False  # between reset and the end of the episode
@@ -120,12 +116,9 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         else:
             self.episode_seed = checked_seed(seed)
             self._generator, _ = seeding.np_random(self.episode_seed)
-        self.core = State.deal(self.options.rules.core, self.num_players, self.options.first_dealer, self.episode_seed)
-        if self.options.match:
-            self.core.begin_match()
+        self._episode = _core.Episode(self.options.core, self.episode_seed)
         self._begin_agents()
         self._begin_round()
-        self._decisions = 0
         self._ready = self._live = self._moved = True
         if self.render_mode == "human":
             self.render()
@@ -139,11 +132,21 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self._paid = False  # `rewards` holds something
 
     def _begin_round(self) -> None:
-        self._events.clear()
-        self._last: tuple[int, Any] | None = None  # who decided last, and what
-        self._cards = sum(self.core.sizes)
+        self._last: tuple[int, Any] | None = None  # the seat that decided last, and its action
         self._clear_masks()
-        self._select(self.core.current_player)
+        self._select(self._episode.current_player)
+
+    @property
+    def core(self) -> State:
+        """The core's state of the present round: the whole table, hidden cards included.
+
+        It changes with every step; copy it to keep it or to play with it. Another state may be set in its place.
+        """
+        return self._episode.state
+
+    @core.setter
+    def core(self, state: State) -> None:
+        self._episode.state = state
 
     def step(self, action: int | np.integer[Any] | None) -> None:
         """Take the action of `agent_selection`; None, and only None, if that agent is finished.
@@ -154,10 +157,10 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         """
         if not self._live:
             return self._step_apart(action)
-        core = self.core
-        seat = core.current_player
+        episode = self._episode
+        seat = episode.current_player
         try:
-            core.apply(action)  # type: ignore[arg-type]  # numpy's integers are taken, too
+            ended = episode.apply(action)  # type: ignore[arg-type]  # numpy's integers are taken, too
         except (TypeError, ValueError):
             return self._refuse(action)
         agent = self.agent_selection
@@ -166,14 +169,11 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
             self._clear_rewards()
             self._paid = False
         self._moved = True
-        self._decisions += 1
         self._last = seat, action
-        if self.options.history:
-            self._note(seat, action)
-        current_player = core.current_player
-        if current_player < 0 or self._decisions == self.options.max_decisions:
-            self._settle()
+        if ended:
+            self._pay_and_go_on()
         else:
+            current_player = episode.current_player
             if current_player != seat:
                 self.infos[agent] = {"action_mask": _NO_ACTION}
             self._select(current_player)
@@ -184,34 +184,22 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
     def _select(self, current_player: int) -> None:
         self.agent_selection = agent = self.possible_agents[current_player]
         mask = np.empty(NUM_ACTIONS, np.int8)
-        self.core.write_mask(mask)
+        self._episode.write_mask(mask)
         self.infos[agent] = {"action_mask": mask}
 
     def _clear_masks(self) -> None:
         self.infos: dict[str, dict[str, Any]] = {agent: {"action_mask": _NO_ACTION} for agent in self.agents}
 
-    def _note(self, seat: int, action: Any) -> None:
-        before = self._cards - (action < NUM_PLAYS)
-        self._cards = sum(self.core.sizes)
-        self._events.append((seat, int(action), self._cards - before))
-
-    def _settle(self) -> None:
-        """Pay for a round that is over; then end the episode or deal the next round."""
-        core = self.core
-        if core.is_over:
-            self._pay(core.match_winner if self.options.match and self.options.reward == "win" else core.winner)
-        over = core.is_over and (not self.options.match or core.match_winner >= 0)
-        if over or self._decisions == self.options.max_decisions:
-            self._finish(terminated=over, truncated=not over)
-        else:
-            core.next_round(_core.round_seed(self.episode_seed, core.rounds))
-            self._begin_round()
-
-    def _pay(self, winner: int) -> None:
-        returns = self.core.returns(REWARDS.index(self.options.reward), winner)
-        self.rewards = dict(zip(self.agents, returns, strict=True))
+    def _pay_and_go_on(self) -> None:
+        """After the end of a round, or of the episode: hand out the rewards, then end the episode or go on."""
+        episode = self._episode
+        self.rewards = dict(zip(self.agents, episode.rewards, strict=True))
         self._paid = True
         self._accumulate_rewards()
+        if episode.terminated or episode.truncated:
+            self._finish(terminated=episode.terminated, truncated=episode.truncated)
+        else:
+            self._begin_round()
 
     def _finish(self, *, terminated: bool, truncated: bool) -> None:
         """End the episode for everybody; what is left to each agent is one step of None."""
@@ -237,22 +225,17 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
             EnvLogger.error_observe_before_reset()
         seat = self._seats[agent]
         row = np.empty(NUM_FEATURES, np.uint8)
-        self.core.encode(seat, row)
-        if self._live and seat == self.core.current_player:
+        self._episode.encode(seat, row)
+        if self._live and seat == self._episode.current_player:
             mask = np.empty(NUM_ACTIONS, np.int8)
-            self.core.write_mask(mask)
+            self._episode.write_mask(mask)
         else:
             mask = np.zeros(NUM_ACTIONS, np.int8)
         if self.options.history:
-            return {"observation": row, "action_mask": mask, "history": self._recent(seat)}
+            history = np.empty((self.options.history, 3), np.int16)
+            self._episode.write_history(seat, history)
+            return {"observation": row, "action_mask": mask, "history": history}
         return {"observation": row, "action_mask": mask}
-
-    def _recent(self, viewer: int) -> npt.NDArray[np.int16]:
-        rows = np.full((self.options.history, 3), -1, np.int16)
-        if self._events:
-            rows[-len(self._events) :] = self._events
-            rows[-len(self._events) :, 0] = (rows[-len(self._events) :, 0] - viewer) % self.num_players
-        return rows
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Observation, reward since its last step, termination, truncation and info of `agent_selection`."""
@@ -271,7 +254,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
             EnvLogger.error_state_before_reset()
         rows = np.empty((self.num_players, NUM_FEATURES), np.uint8)
         for seat, row in enumerate(rows):
-            self.core.encode(seat, row)
+            self._episode.encode(seat, row)
         return rows.ravel()
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
@@ -291,6 +274,17 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         """Close the window, if there is one."""
         if self._display is not None:
             self._display.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if "_episode" in state:
+            state["_episode"] = self._episode.to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_episode" in state:
+            self._episode = _core.Episode.from_bytes(self.options.core, state["_episode"])
 
     # ---- What PettingZoo's three wrappers check ----
 
@@ -324,7 +318,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         agent = self.agent_selection
         if self.illegal == "raise":
             mask = np.empty(NUM_ACTIONS, np.int8)
-            self.core.write_mask(mask)
+            self._episode.write_mask(mask)
             raise IllegalActionError(f"{agent}: {describe_illegal(int(action), mask)}") from None
         EnvLogger.warn_on_illegal_move()
         self._moved = True
