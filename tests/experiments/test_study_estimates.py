@@ -1,4 +1,4 @@
-"""Statistics of studies on planted effects: what is there is found, what is not is not, and intervals cover."""
+"""Statistics of the study on planted effects: they find what is there and nothing else, and intervals cover."""
 
 from __future__ import annotations
 

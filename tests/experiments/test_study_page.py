@@ -125,12 +125,14 @@ def problems(page: str, facts: Facts) -> list[str]:
 # ---- The page ----
 
 
+@pytest.mark.slow
 def test_every_number_of_the_page_comes_from_the_data(facts):
     """Tables are those of the results; each number of the text stands in a computed passage or in a constant one."""
     assert problems(PAGE, facts) == []
     assert len(TABLE.findall(PAGE)) == PAGE.count("<!-- table") == 5
 
 
+@pytest.mark.slow
 def test_a_changed_number_is_found(facts):
     """Each number of the page is changed in turn, in tables and in the text."""
     skipped = [range(*match.span()) for match in NO_RESULT.finditer(PAGE)]
@@ -145,6 +147,7 @@ def test_a_changed_number_is_found(facts):
         ]
 
 
+@pytest.mark.slow
 def test_what_the_page_says_without_numbers_is_so(facts):
     """Its claims of clear and unclear differences. Each holds at the level of the stars."""
     results = facts.results
@@ -188,6 +191,7 @@ def test_links_lead_somewhere(name):
 # ---- The appendix ----
 
 
+@pytest.mark.slow
 def test_the_appendix_is_what_the_results_give(facts):
     """Written again from the committed Parquet files, letter for letter."""
     notes = json.loads((FOLDER / "config.json").read_text())

@@ -1,4 +1,4 @@
-"""Simulations of studies: planted worths of a Power, sampling, resets, nothing peeked at, flexing at other times."""
+"""Simulations of the study: planted values of a Power, sampling, resets, hidden cards, flexing at other times."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_the_worth_of_a_power_is_found_where_it_is_known(red, worth):
 
 
 def test_a_power_that_nobody_uses_is_worth_nothing():
-    """And twins share their luck, so most of them end alike: where cards are drawn that only a flex could play, one of
-    the two has a decision more. Seen red with keys of its own for each twin (0.52 end alike)."""
+    """And twins share their random numbers, so most of them end alike: where cards are drawn that only a flex could
+    play, one of the two has a decision more. Seen red with keys of its own for each twin (0.52 end alike)."""
     pairs = twins(RuleBot("never_flex"), 0, range(300), 2, OFFICIAL, 1)
 
     value = estimate(power_worth(pairs))
@@ -91,11 +91,11 @@ def test_a_power_that_nobody_uses_is_worth_nothing():
     assert np.mean(pairs["green"] == pairs["red"]) > 0.7
 
 
-# ---- What might have been ----
+# ---- Candidates ----
 
 
-def test_spending_is_found_bad_where_it_lames_the_player():
-    """Whoever has a red Power only draws. Seen red with flexes and other plays exchanged."""
+def test_spending_is_found_bad_where_a_player_with_a_red_power_only_draws():
+    """Seen red with flexes and other plays exchanged."""
     rows = try_candidates(ByPower(1.0, 0.0), 1, range(60), 4, OFFICIAL, 8, "hold")
     tried = Tried.of(pa.table(rows | {"num_players": np.full(len(rows["deal"]), 4)}))
 
@@ -156,8 +156,8 @@ def test_each_decision_of_a_deal_is_as_likely_to_be_sampled():
     assert abs(place.std() - 12**-0.5) < 0.03
 
 
-def test_a_sampled_position_is_one_that_the_policy_met_and_its_deed_is_noted():
-    """Seen red with the deed of another row."""
+def test_a_sampled_position_is_one_that_the_policy_met_and_its_action_is_kept():
+    """Seen red with the action of another row."""
     found = sample(BOT, 4, range(30), 3, OFFICIAL, spend_or_hold)
     assert found is not None
 
@@ -184,7 +184,7 @@ def test_resets_and_red_spells_are_counted_as_by_hand():
     positions, keys = dealt(6, np.arange(25), 3, OFFICIAL)
     for step in played(positions, BOT, keys):
         for place, row in enumerate(step.rows):
-            note(by_hand, since, int(row), step.before.state(place), int(step.actions[place]))
+            count_by_hand(by_hand, since, int(row), step.before.state(place), int(step.actions[place]))
 
     for name in ("turns", "red_turns"):
         assert (counts[name] == by_hand[name]).all()
@@ -195,7 +195,7 @@ def test_resets_and_red_spells_are_counted_as_by_hand():
     assert by_hand["resets"].sum() > 20
 
 
-def note(counts: dict[str, Any], since: dict[tuple[int, int], int], row: int, state: Any, action: int) -> None:
+def count_by_hand(counts: dict[str, Any], since: dict[tuple[int, int], int], row: int, state: Any, action: int) -> None:
     """One decision; `since` has the turns at which Powers turned red, by row and seat."""
     after = Positions([state])
     after.apply([action])
@@ -241,7 +241,7 @@ def test_a_policy_flexes_when_it_is_told_to(how):
         assert 0.2 < flexed[can_flex & can_play].mean() < 0.8
 
 
-def test_a_policy_that_flexes_as_learned_has_luck_of_its_own():
+def test_a_policy_that_flexes_as_learned_has_random_numbers_of_its_own():
     """Or it would be compared with itself. Seen red with the same noise."""
     seen = decisions()
 
