@@ -22,24 +22,35 @@ SWITCHES: dict[str, tuple[str | bool, str | bool]] = {
 class Rules:
     """The rules of a game; the defaults are the official ones (rules 9).
 
-    `deck` is None for the official deck, or the number of copies of each card, for example `{"r1": 1, "WF": 2}`.
-
     With `play_drawn_card="forced"` a round can go on forever: the players have to pass the same few cards around. This
     is rare with the official deck and more likely with a small one. Environments then need `max_decisions`.
     """
 
     draw_four: Literal["challenge", "strict"] = "challenge"
+    """challenge: the next player may challenge a Draw Four. strict: a Draw Four is illegal if a challenge would succeed
+    (rules 9.1)."""
     flex_draw_four_challenge: bool = False
+    """The target of a flex Draw Four may challenge it (rules 9.2)."""
     two_player_reverse: Literal["skip", "pass"] = "skip"
+    """Between two players a regular Reverse skips the opponent, or passes the turn to the opponent (rules 9.3)."""
     flex_action_match: Literal["color_or_symbol", "color"] = "color_or_symbol"
+    """The flex side of a colored action card matches by color or symbol, or by color only (rules 9.4)."""
     play_drawn_card: Literal["optional", "forced"] = "optional"
+    """A drawn card that fits may be played, or must be played (rules 9.5)."""
     uno_call: Literal["automatic", "explicit"] = "automatic"
+    """explicit: players have to say UNO, and can be caught if they do not (rules 9.6)."""
     last_card_draws: bool = True
+    """The draws of a last card happen before the round is scored (rules 9.7)."""
     stacking: bool = False
+    """House rule: a Draw Two can be answered with another one, and the draws add up (rules 9.8)."""
     draw_until_playable: bool = False
+    """House rule: a player draws until a card fits (rules 9.9)."""
     hand_size: int = 7
+    """Cards dealt to each player (rules 9.10)."""
     deck: Mapping[str, int] | None = None
+    """The number of copies of each card, such as `{"r1": 1, "WF": 2}`; None is the official deck (rules 9.11)."""
     target_score: int = 500
+    """A match ends when a player has this many points (rules 9.12)."""
 
     def __post_init__(self) -> None:
         for name, values in SWITCHES.items():

@@ -25,7 +25,7 @@ Valgrind for the second.
 
 @dataclass(frozen=True)
 class Config:
-    """What is measured, and for how long."""
+    """Settings of the measurement."""
 
     rlcard: bool = True
     """Run in turn with RLCard's UNO."""

@@ -1,4 +1,4 @@
-"""What has happened in a round, as one seat has seen it."""
+"""The events of a round, as one seat has seen them."""
 
 from __future__ import annotations
 

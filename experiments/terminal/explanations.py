@@ -11,7 +11,7 @@ from uno_flex_env.render import phrases
 
 
 def explain_phase(game: Game, chair: Chair) -> str:
-    """What the person has to decide, in a sentence or two."""
+    """Explain the decision that the person has to make."""
     state, legal = game.state, game.legal_actions
     who = chair.names[state.actor] if game.phase in ("challenge", "catch") else ""
     if game.phase == "play":
@@ -20,7 +20,7 @@ def explain_phase(game: Game, chair: Chair) -> str:
         kept = "or keep it" if "keep" in legal else "and under these rules you must"
         return f"You have drawn {game.drawn}. It fits: you may play it, and no other card, {kept}."
     if game.phase == "uno":
-        return "You are down to one card: say uno. If you stay silent and somebody catches you, you draw 2."
+        return "You are down to one card: say uno. If you stay silent and another player catches you, you draw 2."
     if game.phase == "catch":
         return f"{who} is down to one card and has not said UNO: catch it, and {who} draws 2; or ignore it."
     if game.phase == "stack":

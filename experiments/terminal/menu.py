@@ -1,4 +1,4 @@
-"""The menu of a decision: a numbered line for each choice, with its meaning in phrases."""
+"""The menu of a decision: a numbered line for each choice, with its meaning in words."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ FLEX = {
     "S": "you play again",
     "R": "direction turns, next is skipped",
     "D": "everyone else draws 1",
-    "WT": "whom you aim at draws 2",
+    "WT": "the target draws 2",
     "WA": "everyone else draws 2",
-    "W4": "whom you aim at draws 4",
+    "W4": "the target draws 4",
 }
 VERBS = {
     "draw": "take from the draw pile",
     "keep": "keep the drawn card",
     "accept": "take the cards",
-    "challenge": "see the hand and find out",
+    "challenge": "see the hand; the loser of the challenge draws",
     "uno": "say it",
     "silent": "say nothing",
-    "catch": "whoever forgot UNO draws 2",
+    "catch": "the player who forgot UNO draws 2",
     "ignore": "let it pass",
 }
 
@@ -63,7 +63,7 @@ def options(legal: Sequence[str]) -> list[Option]:
 
 
 def meaning(text: str, chair: Chair) -> str:
-    """What the option with this text does, in phrases."""
+    """What the option with this text does, in words."""
     if text in VERBS:
         return VERBS[text]
     card, flex, rules = text.rstrip("!"), text.endswith("!"), chair.rules

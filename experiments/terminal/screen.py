@@ -48,7 +48,7 @@ def paint(text: str) -> Text:
 
 
 def draw_news(events: Sequence[Event], chair: Chair) -> Table:
-    """Who has done what and what came of it, a line each."""
+    """A line for each event: the player, the action and its effects."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
@@ -61,7 +61,7 @@ def draw_news(events: Sequence[Event], chair: Chair) -> Table:
 
 
 def _effects(event: Event, chair: Chair) -> Iterator[str]:
-    """What came of it, in the order of rules 6.21."""
+    """The effects of an event, in the order of rules 6.21."""
     before, after = event.before, event.after
     yield from _flips(event, chair)
     if before.direction != after.direction:
@@ -162,7 +162,7 @@ def draw_hand(state: State, chair: Chair, menu: Sequence[Option]) -> Columns:
 
 
 def draw_menu(menu: Sequence[Option], chair: Chair) -> Table:
-    """What can be chosen, numbered, in phrases."""
+    """The menu: numbers, choices and their meanings."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(justify="right", style="bold")
     grid.add_column(no_wrap=True)
@@ -173,7 +173,7 @@ def draw_menu(menu: Sequence[Option], chair: Chair) -> Table:
 
 
 def draw_hints(name: str, probs: Sequence[float]) -> Table:
-    """What a policy would play, the likeliest first, with its probabilities, (216,)."""
+    """The likeliest actions of a policy, by its probabilities of all actions, (216,)."""
     grid = Table.grid(padding=(0, 2))
     for justify in ("left", "right", "left"):
         grid.add_column(justify=justify)
@@ -186,7 +186,7 @@ def draw_hints(name: str, probs: Sequence[float]) -> Table:
 
 
 def draw_end(game: Game, chair: Chair) -> Group:
-    """How a round has ended, with all hands."""
+    """The end of a round: the result and all hands."""
     table = chair.look(game.state)
     grid = Table.grid(padding=(0, 2))
     for seat, name in enumerate(phrases.shown_names(table.names)):
@@ -196,5 +196,5 @@ def draw_end(game: Game, chair: Chair) -> Group:
 
 
 def _score(table: render.Table, seat: int) -> list[str]:
-    """In a match."""
+    """The score of a seat in a match; empty outside a match."""
     return [] if table.scores is None else [f"{table.scores[seat]} points"]
