@@ -1,15 +1,14 @@
 """Fixtures that every folder of tests may use, and the option `--fast`."""
 
 import os
+import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 
 import pytest
 
-# Torch's threads sleep while they wait, as in `experiments.__main__.prepare`: the tests share the processor.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-if "PYTEST_XDIST_WORKER" in os.environ:
-    # Each worker has one core; threads of torch on top would only wait for each other. Set before torch is loaded.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# More threads of torch would only wait for each other in networks as small as the tests'. Read when torch is loaded.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 MOST_CASES = 8
 """Parameter sets of one test that `--fast` runs, at most."""
@@ -47,8 +46,17 @@ def name_of(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
 
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Undo what a test or a command in it has set for torch."""
+    yield
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.get_num_threads() != 1:
+        torch.set_num_threads(1)
+
+
 @pytest.fixture(params=range(2, 9))
 def num_players(request: pytest.FixtureRequest) -> int:
-    """Every number of players that the rules allow: a test that takes this runs once for each."""
+    """Every number of players that the rules allow. A test with this fixture runs once for each."""
     players: int = request.param
     return players

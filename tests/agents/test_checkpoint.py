@@ -23,15 +23,8 @@ from agents.atomic import new_folder, write_whole
 from agents.checkpoint import POLICY, find_policy, load, load_network, save, save_network
 from agents.network import ActorCritic, NetworkConfig
 from agents.policy_factory import make_policy
-from tests.support.learning import KINDS, NAMES, make_network, one_thread
+from tests.support.learning import KINDS, NAMES, make_network
 from tests.support.paths import ROOT
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
-
 
 # ---- Networks ----
 

@@ -13,18 +13,12 @@ import pytest
 from agents.league import LEARNER, League, LeagueConfig
 from agents.rollout import GameConfig, Rollout
 from agents.rule_bot import RuleBot
-from tests.support.learning import CPU, KINDS, collect, make_network, one_thread, pairs
+from tests.support.learning import CPU, KINDS, collect, make_network, pairs
 from uno_flex_env import Rules
 from uno_flex_env.actions import text_to_action
 
 BOTS = ("flex_any", "never_flex", "random")
 DRAW = text_to_action("draw")
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def note(league: League, member: int, games: int, wins: int, num_players: int = 2) -> None:

@@ -14,19 +14,13 @@ from agents.masked import entropy, kl_divergence, log_prob_and_entropy, masked_l
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
 from agents.policy import Decisions
-from tests.support.learning import KINDS, NAMES, make_network, one_thread
+from tests.support.learning import KINDS, NAMES, make_network
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 
 ROWS = 3_400
 """Masks of each part of the largest test: 102,000 in all."""
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def random_masks(rows: int, seed: int = 0) -> Tensor:

@@ -17,17 +17,11 @@ from agents.league import League, LeagueConfig
 from agents.network import ActorCritic, NetworkConfig
 from agents.ppo import PPO, PPOConfig
 from agents.rollout import Experience, GameConfig, Rollout
-from tests.support.learning import CPU, KINDS, NAMES, make_network, one_thread
+from tests.support.learning import CPU, KINDS, NAMES, make_network
 from uno_flex_env.actions import NUM_ACTIONS
 
 LN2 = math.log(2)
 PLAIN = PPOConfig(precision="float32", minibatch_size=1000, update_epochs=1, entropy_coef=0.0, entropy_coef_end=0.0)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def blank_network(*logits: float) -> ActorCritic:

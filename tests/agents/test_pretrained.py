@@ -8,7 +8,6 @@ import pytest
 
 from agents.checkpoint import PRETRAINED, load_network
 from agents.match.runner import duel
-from tests.support.learning import one_thread
 
 FILES = sorted(PRETRAINED.glob("*.safetensors"))
 
@@ -39,8 +38,7 @@ def test_the_champion_is_as_strong_as_its_card_says(players, against):
     assert row is not None
     expert, stuck = re.findall(r"([\d.]+) % \[", row[0])
 
-    with one_thread():
-        rate = duel("champion:greedy", against, players, games=3200 // players, seed=12).rate("champion:greedy")
+    rate = duel("champion:greedy", against, players, games=3200 // players, seed=12).rate("champion:greedy")
 
     wide = 1.5 * (rate.high - rate.low) / 2  # of a fixed seed: it passes or not, once and for all
     assert abs(100 * rate.mean - float(expert if against == "expert" else stuck)) < 100 * wide

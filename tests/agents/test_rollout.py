@@ -16,7 +16,7 @@ from agents.masked import masked_log_softmax, masked_softmax
 from agents.network import ActorCritic, NetworkConfig
 from agents.rollout import GameConfig, Rollout, advantages
 from tests.support.episodes import SHORT
-from tests.support.learning import CPU, KINDS, NAMES, collect, make_network, one_thread, pairs
+from tests.support.learning import CPU, KINDS, NAMES, collect, make_network, pairs
 from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import text_to_action
 
@@ -24,12 +24,6 @@ DRAW = text_to_action("draw")
 ALONE = LeagueConfig()
 MIXED = LeagueConfig(fraction=0.5, opponents=("flex_any", "random"))
 ALL = tuple(range(2, 9))
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def make_rollout(network: ActorCritic, league: LeagueConfig = ALONE, seed: int = 1, **game: Any) -> Rollout:

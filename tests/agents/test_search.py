@@ -20,7 +20,7 @@ from agents.policy import Decisions
 from agents.policy_factory import make_policy
 from agents.search import BotSearch, NetworkSearch, lead
 from tests.support.episodes import EVERY_PHASE
-from tests.support.learning import make_network, one_thread
+from tests.support.learning import make_network
 from tests.support.notation import table
 from uno_flex_env import Game, Rules
 from uno_flex_env.actions import text_to_action
@@ -28,12 +28,6 @@ from uno_flex_env.positions import Positions, Views
 from uno_flex_env.seeding import decision_noise
 
 METHODS = ("flat", "tree")
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def view_of(game: Game) -> Views:

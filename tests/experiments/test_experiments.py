@@ -20,18 +20,11 @@ from experiments.commands.train import Config
 from experiments.commands.train import main as train
 from experiments.settings import from_table, read
 from experiments.training.train_config import load_config
-from tests.support.learning import one_thread
 from tests.support.paths import ROOT
 from uno_flex_env.rules import Rules
 
 CONFIGS = sorted((ROOT / "configs").glob("*/*.toml"))
 SMOKE = str(ROOT / "configs" / "train" / "smoke.toml")
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 # ---- Files of settings ----
@@ -248,8 +241,7 @@ def test_every_other_command_runs(arguments: str, said, tmp_path, monkeypatch, c
     test_curves. Seen red with a command that ends before it says anything."""
     monkeypatch.chdir(tmp_path)
 
-    with one_thread():
-        assert command.main(arguments.split()) == 0
+    assert command.main(arguments.split()) == 0
 
     assert said in capsys.readouterr().out
 

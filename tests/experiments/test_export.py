@@ -31,7 +31,7 @@ from experiments import __main__ as command
 from experiments.commands import export
 from experiments.training import onnx_file
 from experiments.training.onnx_file import to_onnx
-from tests.support.learning import KINDS, NAMES, make_network, one_thread
+from tests.support.learning import KINDS, NAMES, make_network
 from tests.support.paths import ROOT
 from uno_flex_env import Game, VecEnv
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
@@ -43,12 +43,6 @@ CLOSE = 2e-6
 """How far probabilities of the file may lie from those of the network."""
 
 MLP, RESIDUAL, HISTORY, PRIVILEGED = range(4)
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 @cache

@@ -38,15 +38,6 @@ FILE = ROOT / "configs" / "train" / "sb3.toml"
 DECISIONS = 16_384
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """More of them only wait for each other in networks as small as these."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def small(folder: Path, **settings: Any) -> TrainConfig:
     """The settings of the file, for seconds."""
     config: TrainConfig = read(TrainConfig, FILE)
@@ -77,7 +68,6 @@ def trained(config: TrainConfig) -> tuple[sb3.Run, Monitor]:
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> tuple[sb3.Run, Monitor]:
     """One run for all tests that leave it as it is."""
-    torch.set_num_threads(1)
     return trained(small(tmp_path_factory.mktemp("runs")))
 
 

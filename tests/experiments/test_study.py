@@ -15,7 +15,6 @@ from experiments.commands import study
 from experiments.flex_timing.jobs import RESULT_FILES, Job
 from experiments.flex_timing.study_settings import SWITCHES, Config, variants
 from experiments.settings import read
-from tests.support.learning import one_thread
 from tests.support.paths import ROOT
 
 SMOKE = ROOT / "configs" / "study" / "smoke.toml"
@@ -31,8 +30,7 @@ def smoke(out: Path, *flags: str) -> Config:
 def finished(tmp_path_factory) -> Path:
     """The results of the smoke run."""
     out: Path = tmp_path_factory.mktemp("study") / "smoke"
-    with one_thread():
-        assert study.main(smoke(out)) == 0
+    assert study.main(smoke(out)) == 0
     return out
 
 
@@ -96,10 +94,9 @@ def test_an_interrupted_study_goes_on_to_the_same_results(finished, tmp_path, mo
         return run(job)
 
     monkeypatch.setattr(Job, "run", until_the_tenth)
-    with one_thread(), pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):
         study.main(smoke(tmp_path / "smoke"))
-    with one_thread():
-        assert study.main(smoke(tmp_path / "smoke")) == 0
+    assert study.main(smoke(tmp_path / "smoke")) == 0
 
     assert played.pop(9) == played[9]
     assert len(played) == len(set(played))

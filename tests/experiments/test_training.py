@@ -36,7 +36,7 @@ from experiments.training.monitor import METRICS, WINDOW, Monitor, diverging, st
 from experiments.training.train_config import TrainConfig, load_config
 from experiments.training.trainer import Trainer
 from experiments.training.training_run import begin, first_weights
-from tests.support.learning import KINDS, NAMES, one_thread
+from tests.support.learning import KINDS, NAMES
 from tests.support.paths import ROOT
 from uno_flex_env import IllegalActionError, Rules
 
@@ -57,12 +57,6 @@ TINY = TrainConfig(
     num_threads=1,
 )
 SECONDS = ("decisions_per_second", "games_share", "minutes")
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def without_seconds(metrics: Mapping[str, Any]) -> dict[str, Any]:

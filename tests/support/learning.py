@@ -1,10 +1,9 @@
-"""What the tests of learning share: small networks and games, and a plain replay of what a rollout has collected."""
+"""Small networks, and a replay in plain Python of the games that a rollout has collected."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,17 +29,8 @@ KINDS = [
 NAMES = ["mlp", "residual", "history", "privileged"]
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """More of them only wait for each other in networks as small as these."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def make_network(config: NetworkConfig, seed: int = 0) -> ActorCritic:
-    """A network of some opinion: values and logits of the order of 1."""
+    """A network with random heads: its values and logits are of the order of 1."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = ActorCritic(config)
@@ -55,7 +45,7 @@ Key = tuple[int, int]
 
 @dataclass(eq=False)
 class Taken:
-    """A decision, as the replay sees it."""
+    """A decision in the replay."""
 
     episode: int
     action: int
@@ -69,7 +59,7 @@ class Taken:
 
 
 class Replay:
-    """The games of a rollout once more, decision by decision, in plain Python. To be made before it collects."""
+    """The games of a rollout, played again decision by decision. Make it before the rollout collects."""
 
     def __init__(self, rollout: Rollout) -> None:
         self.twins = [
@@ -93,7 +83,7 @@ class Replay:
         self.cut = 0
 
     def play(self, actions: npt.NDArray[np.int64], learns: npt.NDArray[np.bool_]) -> None:
-        """The steps of a rollout, (T, N) each."""
+        """Play the steps of a rollout; both arrays are (steps, games)."""
         for t in range(len(actions)):
             first = 0
             for twin in self.twins:
@@ -143,13 +133,13 @@ class Replay:
         self.answered[key].append(taken)
 
     def learned(self) -> dict[Key, list[Taken]]:
-        """The decisions that are answered and to be learned from, by game and seat, in their order."""
+        """The finished decisions to learn from, by game and seat, in their order."""
         kept = {key: [taken for taken in answered if taken.learns] for key, answered in self.answered.items()}
         return {key: answered for key, answered in kept.items() if answered}
 
 
 def views(state: State, seat: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """What a seat sees, and the hands that it does not see."""
+    """The observation of a seat, (640,), and the features of the other hands."""
     players = state.num_players
     rows = np.empty((players, NUM_FEATURES), np.uint8)
     for k in range(players):
@@ -165,8 +155,7 @@ Collected = dict[Key, list[dict[str, Any]]]
 def collect(
     rollout: Rollout, network: ActorCritic, times: int, gamma: float = 1.0, lam: float = 0.0
 ) -> tuple[Collected, Replay]:
-    """Some rollouts: each decision that was handed out to be learned from, by game and seat in the order in which they
-    came, and the same games in plain Python."""
+    """Collect rollouts: the decisions to learn from, by game and seat in their order, and the replay of the games."""
     replay, collected = Replay(rollout), defaultdict[Key, list[dict[str, Any]]](list)
     for _ in range(times):
         seen = rollout.collect(network, CPU, gamma, lam)
@@ -184,7 +173,7 @@ def collect(
 
 
 def pairs(collected: Collected, replay: Replay) -> list[tuple[dict[str, Any], Taken]]:
-    """Each collected decision with the same one of the replay; they must be as many."""
+    """Each collected decision with the same decision of the replay. There must be equally many."""
     learned = replay.learned()
     assert {key: len(rows) for key, rows in collected.items()} == {key: len(rows) for key, rows in learned.items()}
     return [pair for key, rows in collected.items() for pair in zip(rows, learned[key], strict=True)]

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from experiments import __main__ as command
-from tests.support.learning import one_thread
 from tests.support.typist import Said
 
 
@@ -18,8 +17,6 @@ def _terminal(monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.chdir(tmp_path)
-    with one_thread():
-        yield
 
 
 @pytest.fixture
