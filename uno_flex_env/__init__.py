@@ -11,8 +11,9 @@ from importlib import import_module
 from uno_flex_env._core import State
 from uno_flex_env.errors import IllegalActionError, NotationError, RecordError
 from uno_flex_env.game import Game, Match
+from uno_flex_env.positions import playout
 from uno_flex_env.rules import Rules
-from uno_flex_env.vec_env import VecEnv, playout
+from uno_flex_env.vec_env import VecEnv
 
 __version__ = "0.1.0"
 __all__ = ["Game", "IllegalActionError", "Match", "NotationError", "RecordError", "Rules", "State", "VecEnv", "playout"]

@@ -21,6 +21,8 @@ from uno_flex_env.state import STATE_DTYPE
 
 METHODS = ("flat", "tree")
 """Of `Views.search`."""
+MOST_COPIES = 1 << 24
+"""The most times that a row may be repeated or played out."""
 MOST_SIMULATIONS, MOST_SECONDS = 10**9, 600
 """Of a search: its tree grows by some 30 bytes a simulation."""
 
@@ -31,7 +33,7 @@ class Positions:
     >>> import numpy as np
     >>> from uno_flex_env import Game
     >>> positions = Positions([Game(seed=1).state]).repeat(1000)
-    >>> winners = positions.playout("flex_when_stuck", np.arange(1000, dtype=np.uint64))
+    >>> winners, points = positions.playout("flex_when_stuck", np.arange(1000, dtype=np.uint64))
     >>> bool(0.2 < (winners == 0).mean() < 0.8)
     True
 
@@ -70,7 +72,7 @@ class Positions:
 
     def repeat(self, times: int) -> Positions:
         """Each row so many times in a row."""
-        check_whole("times", times, 1, 1 << 24)
+        check_whole("times", times, 1, MOST_COPIES)
         return self[np.repeat(np.arange(len(self)), times)]
 
     def state(self, row: int) -> State:
@@ -140,18 +142,54 @@ class Positions:
         """What whoever decides in each row can know. ValueError if a round is over."""
         return Views(self.core.hide(), self.num_players)
 
-    def playout(self, bots: str | Sequence[str], keys: npt.ArrayLike, *, num_threads: int = 1) -> npt.NDArray[np.int8]:
-        """Who wins when rule bots play on, (N,) int8, -1 for nobody. The rows stay as they are.
+    def playout(
+        self, bots: str | Sequence[str], keys: npt.ArrayLike, *, repeats: int = 1, num_threads: int = 1
+    ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int16]]:
+        """Play to the end of the round with rule bots. The rows stay as they are.
 
         Args:
-            bots: one of `uno_flex_env.batch.BOTS` for every seat, or one for each.
-            keys: (N,) whole numbers, the luck of the bots in each row; the order of the draw pile is the state's own.
+            bots: one of `uno_flex_env.batch.BOTS` for every seat, or one for each seat.
+            keys: (N,) uint64. All random numbers of the bots in a row follow from its key, in one repeat after another.
+                The order of the draw pile is the state's own.
+            repeats: how often each row is played out.
+            num_threads: threads that share the rows.
+
+        Returns:
+            The winners, (N, repeats) int8, -1 for none (also after 2**20 actions without an end), and the points that
+            they score, (N, repeats) int16.
         """
         names = [bots] * self.num_players if isinstance(bots, str) else list(bots)
-        winners = np.empty(len(self), np.int8)
         numbers = [bot_number(name) for name in names]
-        self.core.play_out(numbers, _whole("keys", keys, np.uint64), num_threads, winners)
-        return winners
+        check_whole("repeats", repeats, 1, MOST_COPIES)
+        winners = np.empty((len(self), repeats), np.int8)
+        points = np.empty((len(self), repeats), np.int16)
+        self.core.play_out(numbers, _whole("keys", keys, np.uint64), repeats, num_threads, winners, points)
+        return winners, points
+
+
+def playout(
+    states: Sequence[State],
+    bots: str | Sequence[str] = "flex_any",
+    *,
+    seed: int = 0,
+    repeats: int = 1,
+    num_threads: int = 1,
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int16]]:
+    """Play states to the end of their round with rule bots: `Positions.playout` with keys that follow from a seed.
+
+    Args:
+        states: any number of states with the same number of players; they stay as they are.
+        seed: fixes the choices of the bots. The order of the draw pile is the state's own.
+        bots, repeats, num_threads: see `Positions.playout`.
+
+    Returns:
+        As `Positions.playout`.
+    """
+    if not len(states):
+        return np.empty((0, repeats), np.int8), np.empty((0, repeats), np.int16)
+    keys = np.empty(len(states), np.uint64)
+    _core.derive_keys(seed, keys)
+    return Positions(states).playout(bots, keys, repeats=repeats, num_threads=num_threads)
 
 
 class Views:
@@ -172,7 +210,7 @@ class Views:
 
     def repeat(self, times: int) -> Views:
         """Each row so many times in a row."""
-        check_whole("times", times, 1, 1 << 24)
+        check_whole("times", times, 1, MOST_COPIES)
         return self[np.repeat(np.arange(len(self)), times)]
 
     @property

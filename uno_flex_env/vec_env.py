@@ -1,17 +1,16 @@
-"""Many games at once with every seat to decide for, and playouts."""
+"""Many games at once with every seat to decide for."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from uno_flex_env import _core
 from uno_flex_env._core import State
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
-from uno_flex_env.batch import Batch, bot_number, checked_actions
+from uno_flex_env.batch import Batch, checked_actions
 from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.options import EpisodeOptions, checked_rules, checked_seed
 from uno_flex_env.rules import Rules
@@ -181,31 +180,3 @@ class VecEnv:
         """Resume where `to_bytes` was called on a VecEnv made with the same arguments; rewrites observations, masks,
         histories and players."""
         self.batch.from_bytes(data)
-
-
-def playout(
-    states: Sequence[State],
-    bots: str | Sequence[str] = "flex_any",
-    *,
-    seed: int = 0,
-    repeats: int = 1,
-    num_threads: int = 1,
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int16]]:
-    """Play states to the end of their round with rule bots, without Python in the loop.
-
-    Args:
-        states: they are not changed; all with the same number of players.
-        bots: one of `BOTS` for every seat, or one for each seat.
-        seed: of the bots' choices; the draw pile's order is the state's own.
-        repeats: how often each state is played.
-
-    Returns:
-        winners (N, repeats) int8, -1 for none (also after 2**20 actions without an end), and points (N, repeats) int16
-        that the winner scores.
-    """
-    winners = np.empty((len(states), repeats), np.int8)
-    points = np.empty((len(states), repeats), np.int16)
-    if states:
-        names = [bots] * states[0].num_players if isinstance(bots, str) else list(bots)
-        _core.playout(states, [bot_number(name) for name in names], seed, repeats, num_threads, winners, points)
-    return winners, points

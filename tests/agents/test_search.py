@@ -69,7 +69,7 @@ def half_of(masks: np.ndarray) -> np.ndarray:
     kept = (masks != 0) & (rng.random(masks.shape) < 0.5)
     for row in np.flatnonzero(~kept.any(axis=1)):
         kept[row, rng.choice(np.flatnonzero(masks[row]))] = True
-    return kept.astype(np.int8)
+    return np.asarray(kept, np.int8)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -106,11 +106,10 @@ def test_a_mask_restricts_the_first_decision_only():
     legal = np.array([view_mask(views, row) for row in range(len(views))])
     masks, keys, worlds = half_of(legal), np.arange(len(views)), 20
     for row in np.flatnonzero(masks.sum(axis=1) > 1):
-        one = [[int(masks[row].argmax())], keys[[row]]]
-        _, visits, wins = views[[row]].search(
-            *one, masks=masks[[row]], simulations=worlds * int(masks[row].sum()), method="flat"
-        )
-        _, _, all_wins = views[[row]].search(*one, simulations=worlds * int(legal[row].sum()), method="flat")
+        view, default, key = views[[row]], masks[[row]].argmax(axis=1), keys[[row]]
+        few, many = worlds * int(masks[row].sum()), worlds * int(legal[row].sum())
+        _, visits, wins = view.search(default, key, masks=masks[[row]], simulations=few, method="flat")
+        _, _, all_wins = view.search(default, key, simulations=many, method="flat")
 
         assert (visits[0][masks[row] == 1] == worlds).all()
         assert np.array_equal(wins[0][masks[row] == 1], all_wins[0][masks[row] == 1])
@@ -155,7 +154,8 @@ def test_impossible_masks_are_refused():
 
 def view_mask(views: Views, row: int) -> np.ndarray:
     """What is legal in this row, (216,)."""
-    return views[[row]].determinize([0]).observe()[1][0]
+    mask: np.ndarray = views[[row]].determinize([0]).observe()[1][0]
+    return mask
 
 
 # ---- What it finds ----
@@ -349,7 +349,7 @@ def peeking(decisions: Decisions, game: Game) -> int:
     for action in legal:
         tables = truth[:]
         tables.apply(np.full(400, action))
-        rates.append(float((tables.playout("flex_when_stuck", np.arange(400)) == game.state.current_player).mean()))
+        rates.append(float((tables.playout("flex_when_stuck", np.arange(400))[0] == game.state.current_player).mean()))
     return legal[int(np.argmax(rates))] * 1000 + round(1000 * max(rates))
 
 

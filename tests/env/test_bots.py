@@ -156,8 +156,8 @@ def test_a_playout_of_a_finished_round_is_its_result():
     [
         (deals(2, 1), {"bots": "flexible"}, "no such bot: 'flexible'; there are random, flex_any"),
         (deals(2, 1), {"bots": ["random"]}, "a bot for each seat: 2, got 1"),
-        (deals(2, 1) + deals(3, 1), {}, "a bot for each seat: 3, got 2"),
-        (deals(2, 1), {"repeats": 0}, "repeats must be at least 1"),
+        (deals(2, 1) + deals(3, 1), {}, "all positions must have one number of players, got 2 and 3"),
+        (deals(2, 1), {"repeats": 0}, "repeats must be a whole number from 1 to .*, got 0"),
         (deals(2, 1), {"num_threads": 0}, "num_threads must be from 1"),
     ],
 )

@@ -7,10 +7,9 @@ import pytest
 
 from tests.support.episodes import EVERY_PHASE
 from tests.support.notation import table
-from uno_flex_env import Game, IllegalActionError, Rules
+from uno_flex_env import Game, IllegalActionError, Rules, playout
 from uno_flex_env.batch import BOTS
 from uno_flex_env.positions import Positions
-from uno_flex_env.vec_env import playout
 
 TABLES = [*((num_players, Rules()) for num_players in range(2, 9)), (3, EVERY_PHASE)]
 
@@ -122,21 +121,25 @@ def test_playouts_are_those_of_the_batch():
     many = positions[[1]].repeat(40)
     before = positions.fields.copy()
 
-    winners = many.playout("flex_any", keys)
+    winners, points = many.playout("flex_any", keys, repeats=2)
 
-    assert np.array_equal(many.playout("flex_any", keys, num_threads=3), winners)
-    assert np.array_equal(many[7:9].playout("flex_any", keys[7:9]), winners[7:9])
-    assert len(set(winners.tolist())) > 1
+    assert winners.shape == points.shape == (40, 2)
+    for again in (many.playout("flex_any", keys, repeats=2, num_threads=3), many.playout("flex_any", keys)):
+        assert np.array_equal(again[0], winners[:, : again[0].shape[1]])
+        assert np.array_equal(again[1], points[:, : again[1].shape[1]])
+    assert np.array_equal(many[7:9].playout("flex_any", keys[7:9])[0], winners[7:9, :1])
+    assert not np.array_equal(winners[:, 0], winners[:, 1])
+    assert len(set(winners[:, 0].tolist())) > 1
     assert np.array_equal(positions.fields, before)
     one, _ = playout([games[1].state], "flex_any", repeats=4000, seed=1)
-    other = positions[[1]].repeat(4000).playout("flex_any", np.arange(4000))
+    other, _ = positions[[1]].repeat(4000).playout("flex_any", np.arange(4000))
     assert abs((one == 0).mean() - (other == 0).mean()) < 0.05
 
 
 def test_each_seat_can_have_a_bot_of_its_own():
     positions = Positions.deal(np.arange(3000), 2)
 
-    winners = positions.playout(["random", "flex_any"], np.arange(3000))
+    winners, _ = positions.playout(["random", "flex_any"], np.arange(3000))
 
     assert (winners == 1).mean() > 0.85
 

@@ -7,11 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from uno_flex_env import Game, Rules, State
+from uno_flex_env import Game, Rules, State, playout
 from uno_flex_env.batch import BOTS
 from uno_flex_env.cards import CODES, FACES
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES, parts
-from uno_flex_env.vec_env import playout
 
 ALL_SWITCHES = Rules(uno_call="explicit", stacking=True, flex_draw_four_challenge=True, draw_until_playable=True)
 

@@ -18,6 +18,7 @@ from uno_flex_env import soak as soaking
 from uno_flex_env.__main__ import main
 from uno_flex_env.batch import BOTS
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.positions import Positions
 from uno_flex_env.replay import read_games, snapshot_lines
 from uno_flex_env.rules import SWITCHES
 from uno_flex_env.soak import COMBINATIONS, Outcome, play_table, soak, table_of
@@ -195,9 +196,11 @@ def test_bots_play_out_valid_rounds(monkeypatch, level):
     """Each bot in one of the seats."""
     monkeypatch.setenv("UNO_FLEX_LEVEL", level)
     states = [table.deal() for table in map(Deal, range(40)) if table.players == len(BOTS)]
-    winners, points = np.empty((len(states), 3), np.int8), np.empty((len(states), 3), np.int16)
 
-    decisions = _core.playout(states, list(range(len(BOTS))), 1, 3, 2, winners, points)
+    winners, points = np.empty((len(states), 3), np.int8), np.empty((len(states), 3), np.int16)
+    keys = np.arange(len(states), dtype=np.uint64)
+
+    decisions = Positions(states).core.play_out(list(range(len(BOTS))), keys, 3, 2, winners, points)
 
     assert decisions > len(states)
     assert winners.min() >= -1

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from uno_flex_env import Rules, State, _core
+from uno_flex_env import Rules, _core
 from uno_flex_env.batch import bot_number
 from uno_flex_env.bench.measure import Contestant, Figure, Race, rate, ratios
 from uno_flex_env.positions import METHODS, Positions, Views
@@ -201,13 +201,13 @@ def _from_python(env: VecEnv) -> Callable[[int], float]:
 
 def _playouts(players: int, num_threads: int) -> Callable[[int], float]:
     rules = Rules().core
-    states = [State.deal(rules, players, players - 1, seed) for seed in range(PLAYOUT_DEALS)]
+    positions = _core.Positions.deal(np.arange(PLAYOUT_DEALS, dtype=np.uint64), rules, players, players - 1)
+    keys = np.arange(PLAYOUT_DEALS, dtype=np.uint64)
     bots = [bot_number(PLAYOUT_BOT)] * players
 
     def work(repeats: int) -> int:
         winners = np.empty((PLAYOUT_DEALS, repeats), np.int8)
         points = np.empty((PLAYOUT_DEALS, repeats), np.int16)
-        decisions = _core.playout(states, bots, 1, repeats, num_threads, winners, points)
-        return int(decisions)
+        return positions.play_out(bots, keys, repeats, num_threads, winners, points)
 
     return lambda repeats: rate(lambda: work(repeats))

@@ -18,11 +18,6 @@ using uno_flex_kernel::Slot;
 /// Parts of the work of a step, for measuring what each costs.
 enum Work : int { kRulesOnly = 0, kMask = 1, kObservation = 2, kAll = kMask | kObservation };
 
-/// A seed for the `index`-th of a family; neighbors have nothing in common.
-inline uint64_t derive_seed(uint64_t seed, uint64_t index) {
-    uint64_t mixed = seed ^ (index * 0x9FB21C651E98DF25u + 0x632BE59BD9B4E019u);
-    return next_random(mixed);
-}
 inline uint64_t episode_seed(const Slot& slot) { return derive_seed(slot.seed, slot.episode); }
 
 inline State& state_of(const Batch& b, int game) { return b.states[game]; }

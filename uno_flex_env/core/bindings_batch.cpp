@@ -1,4 +1,4 @@
-// Batches, playouts and soaks for Python.
+// Batches and soaks for Python.
 #include <atomic>
 
 #include "batch.hpp"
@@ -242,37 +242,6 @@ void from_bytes(OwnedBatch& b, nb::bytes bytes) {
     b.find_who_settles();
 }
 
-int64_t playout(const std::vector<const State*>& states, const std::vector<int>& bots, uint64_t seed, int repeats,
-                int threads, Array<int8_t, nb::ndim<2>> winners, Array<int16_t, nb::ndim<2>> points) {
-    require(repeats >= 1, "repeats must be at least 1, got " + std::to_string(repeats));
-    require(winners.shape(0) == states.size() && winners.shape(1) == size_t(repeats) &&
-                points.shape(0) == states.size() && points.shape(1) == size_t(repeats),
-            "winners and points need a row for each state and a column for each repeat");
-    uint8_t seats[kMaxPlayers] = {};
-    for (size_t i = 0; i < bots.size() && i < kMaxPlayers; ++i) {
-        require(bots[i] >= 0 && bots[i] < kBots, "unknown bot " + std::to_string(bots[i]));
-        seats[i] = uint8_t(bots[i]);
-    }
-    std::vector<State> copies;
-    for (const State* s : states) {
-        require(size_t(s->num_players) == bots.size(),
-                "a bot for each seat: " + std::to_string(s->num_players) + ", got " + std::to_string(bots.size()));
-        copies.push_back(*s);
-    }
-    std::vector<int64_t> decisions(copies.size());
-    const Kernel& kernel = choose_kernel();
-    const uno_flex_kernel::Playouts job{copies.data(), seats,          repeats,       seed,
-                                        nullptr,       winners.data(), points.data(), decisions.data()};
-    {
-        nb::gil_scoped_release release;
-        Pool pool(OwnedBatch::check_threads(threads));
-        pool.run(int(copies.size()), [&](int begin, int end) { kernel.play_out(job, begin, end); });
-    }
-    int64_t total = 0;
-    for (int64_t d : decisions) total += d;
-    return total;
-}
-
 /// What a bot does at each of B decisions; everything random in row i follows from noise[i].
 void bot_actions(int bot, Array<const int8_t, nb::shape<-1, kActions>> masks,
                  Array<const uint64_t, nb::shape<-1>> noise, Array<int64_t, nb::shape<-1>> actions) {
@@ -339,7 +308,6 @@ void bind_batches(nb::module_& m) {
         .def_prop_ro("level", [](const OwnedBatch& b) { return b.kernel.name; })
         .def_prop_ro("num_threads", [](const OwnedBatch& b) { return b.pool.threads(); });
     m.def("act", &bot_actions, "bot"_a, "masks"_a, "noise"_a, "actions"_a);
-    m.def("playout", &playout, "states"_a, "bots"_a, "seed"_a, "repeats"_a, "threads"_a, "winners"_a, "points"_a);
     m.def(
         "soak", &soak_rounds, "rules"_a, "num_players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,
         "Play random rounds, or matches, and check everything after every action. Returns the number of decisions,\n"

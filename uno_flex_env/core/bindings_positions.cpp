@@ -1,4 +1,6 @@
 // Many states side by side, to look ahead from, for Python.
+#include <numeric>
+
 #include "bindings.hpp"
 #include "bots.hpp"
 #include "observation.hpp"
@@ -36,13 +38,13 @@ int checked_bot(int bot) {
 
 /// A job on all rows, shared by threads, without Python's lock.
 template <class Job>
-void share(size_t rows, int threads, Job&& job) {
-    require(threads >= 1 && threads <= uno_flex_kernel::kMaxThreads, "num_threads must be from 1 to " +
-                                                                         std::to_string(uno_flex_kernel::kMaxThreads) +
-                                                                         ", got " + std::to_string(threads));
+void share(size_t rows, int num_threads, Job&& job) {
+    require(num_threads >= 1 && num_threads <= uno_flex_kernel::kMaxThreads,
+            "num_threads must be from 1 to " + std::to_string(uno_flex_kernel::kMaxThreads) + ", got " +
+                std::to_string(num_threads));
     nb::gil_scoped_release release;
-    if (threads == 1) return job(0, int(rows));
-    Pool pool(threads);
+    if (num_threads == 1) return job(0, int(rows));
+    Pool pool(num_threads);
     pool.run(int(rows), job);
 }
 
@@ -92,28 +94,41 @@ void set_power(Positions& p, Row<const uint8_t> green) {
     }
 }
 
-void play_out_all(const Positions& p, const std::vector<int>& bots, Row<const uint64_t> keys, int threads,
-                  Row<int8_t> winners) {
-    check_rows(keys, p.states.size(), "keys");
-    check_rows(winners, p.states.size(), "winners");
-    uint8_t seats[kMaxPlayers] = {};
-    require(p.states.empty() || bots.size() == p.states[0].num_players, "a bot for each seat");
-    for (size_t i = 0; i < bots.size() && i < kMaxPlayers; ++i) seats[i] = uint8_t(checked_bot(bots[i]));
-    std::vector<int16_t> points(p.states.size());
-    std::vector<int64_t> decisions(p.states.size());
-    const Kernel& kernel = choose_kernel();
-    const uno_flex_kernel::Playouts job{p.states.data(), seats,           1, 0, keys.data(), winners.data(),
-                                        points.data(),   decisions.data()};
-    share(p.states.size(), threads, [&](int begin, int end) { kernel.play_out(job, begin, end); });
+/// Write the keys of the states of a playout that is given a seed.
+void derive_keys(uint64_t seed, Row<uint64_t> keys) {
+    for (size_t i = 0; i < keys.shape(0); ++i) keys.data()[i] = derive_seed(seed, uint64_t(i));
 }
 
-Positions draw_worlds(const Views& v, Row<const uint64_t> keys, int threads) {
+/// Play each row out `repeats` times; returns how many decisions were taken.
+int64_t play_out_all(const Positions& p, const std::vector<int>& bots, Row<const uint64_t> keys, int repeats,
+                     int num_threads, Array<int8_t, nb::ndim<2>> winners, Array<int16_t, nb::ndim<2>> points) {
+    const size_t rows = p.states.size();
+    check_rows(keys, rows, "keys");
+    check_rows(winners, rows, "winners");
+    check_rows(points, rows, "points");
+    require(repeats >= 1, "repeats must be at least 1, got " + std::to_string(repeats));
+    require(winners.shape(1) == size_t(repeats) && points.shape(1) == size_t(repeats),
+            "winners and points need a column for each repeat");
+    uint8_t seats[kMaxPlayers] = {};
+    const size_t num_players = rows ? p.states[0].num_players : bots.size();
+    require(bots.size() == num_players,
+            "a bot for each seat: " + std::to_string(num_players) + ", got " + std::to_string(bots.size()));
+    for (size_t i = 0; i < bots.size() && i < kMaxPlayers; ++i) seats[i] = uint8_t(checked_bot(bots[i]));
+    std::vector<int64_t> decisions(rows);
+    const Kernel& kernel = choose_kernel();
+    const uno_flex_kernel::Playouts job{p.states.data(), seats,         repeats,         keys.data(),
+                                        winners.data(),  points.data(), decisions.data()};
+    share(rows, num_threads, [&](int begin, int end) { kernel.play_out(job, begin, end); });
+    return std::accumulate(decisions.begin(), decisions.end(), int64_t(0));
+}
+
+Positions draw_worlds(const Views& v, Row<const uint64_t> keys, int num_threads) {
     check_rows(keys, v.states.size(), "keys");
     Positions p;
     p.states.resize(v.states.size());
     const Kernel& kernel = choose_kernel();
     const uno_flex_kernel::Worlds job{v.states.data(), v.viewers.data(), keys.data(), p.states.data()};
-    share(v.states.size(), threads, [&](int begin, int end) { kernel.draw_worlds(job, begin, end); });
+    share(v.states.size(), num_threads, [&](int begin, int end) { kernel.draw_worlds(job, begin, end); });
     return p;
 }
 
@@ -130,7 +145,7 @@ void check_default(const State& view, size_t row, int64_t action, const int8_t* 
 
 void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> defaults,
             const std::optional<Rows<const int8_t, kActions>>& masks, int64_t simulations, int64_t nanoseconds, int bot,
-            bool tree, double confidence, double exploration, int threads, Row<int64_t> actions,
+            bool tree, double confidence, double exploration, int num_threads, Row<int64_t> actions,
             Rows<int32_t, kActions> visits, Rows<int32_t, kActions> wins) {
     const size_t rows = v.states.size();
     check_rows(keys, rows, "keys");
@@ -159,7 +174,7 @@ void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> default
                                       actions.data(),
                                       visits.data(),
                                       wins.data()};
-    share(rows, threads, [&](int begin, int end) { kernel.search(job, begin, end); });
+    share(rows, num_threads, [&](int begin, int end) { kernel.search(job, begin, end); });
 }
 
 Positions take_positions(const Positions& p, Row<const int64_t> rows) {
@@ -223,6 +238,7 @@ Views take_views(const Views& v, Row<const int64_t> rows) {
 }  // namespace
 
 void bind_positions(nb::module_& m) {
+    m.def("derive_keys", &derive_keys, "seed"_a, "keys"_a);
     nb::class_<Positions>(m, "Positions", "States side by side; uno_flex_env.positions is its face.")
         .def_static("of", &from_states, "states"_a)
         .def_static("deal", &deal_positions, "seeds"_a, "rules"_a, "num_players"_a, "dealer"_a)
@@ -235,13 +251,13 @@ void bind_positions(nb::module_& m) {
         .def("apply", &apply_to_all, "actions"_a)
         .def("set_power", &set_power, "green"_a)
         .def("hide", &hide_all)
-        .def("play_out", &play_out_all, "bots"_a, "keys"_a, "threads"_a, "winners"_a);
+        .def("play_out", &play_out_all, "bots"_a, "keys"_a, "repeats"_a, "num_threads"_a, "winners"_a, "points"_a);
 
     nb::class_<Views>(m, "Views", "What whoever decides sees of such states; uno_flex_env.positions is its face.")
         .def("__len__", [](const Views& v) { return v.states.size(); })
         .def("take", &take_views, "rows"_a)
         .def_prop_ro("viewers", [](const Views& v) { return std::vector<int>(v.viewers.begin(), v.viewers.end()); })
-        .def("draw_worlds", &draw_worlds, "keys"_a, "threads"_a)
+        .def("draw_worlds", &draw_worlds, "keys"_a, "num_threads"_a)
         .def("search", &search, "keys"_a, "defaults"_a, "masks"_a.none(), "simulations"_a, "nanoseconds"_a, "bot"_a,
-             "tree"_a, "confidence"_a, "exploration"_a, "threads"_a, "actions"_a, "visits"_a, "wins"_a);
+             "tree"_a, "confidence"_a, "exploration"_a, "num_threads"_a, "actions"_a, "visits"_a, "wins"_a);
 }

@@ -14,6 +14,11 @@ inline uint64_t next_random(uint64_t& rng) {
 }
 /// A number below n; no value is more likely than another by over n / 2^32.
 inline int random_below(uint64_t& rng, int n) { return int((next_random(rng) >> 32) * uint64_t(n) >> 32); }
+/// The `index`-th seed that follows from a seed; neighbors have nothing in common.
+inline uint64_t derive_seed(uint64_t seed, uint64_t index) {
+    uint64_t mixed = seed ^ (index * 0x9FB21C651E98DF25u + 0x632BE59BD9B4E019u);
+    return next_random(mixed);
+}
 
 inline void seed_shuffle(State& s, uint64_t seed) {
     s.rng = seed;

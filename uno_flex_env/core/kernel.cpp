@@ -78,7 +78,7 @@ void touch(const Batch& b, int begin, int end, int steps) {
 
 void play_out_states(const Playouts& p, int begin, int end) {
     for (int i = begin; i < end; ++i) {
-        uint64_t rng = p.keys ? p.keys[i] : derive_seed(p.seed, uint64_t(i));
+        uint64_t rng = p.keys[i];
         int64_t decisions = 0;
         for (int r = 0; r < p.repeats; ++r) {
             State s = p.states[i];

@@ -57,10 +57,9 @@ struct Batch {
 
 struct Playouts {
     const State* states;
-    const uint8_t* bots;  // [8]
+    const uint8_t* bots;   // [8]
     int repeats;
-    uint64_t seed;
-    const uint64_t* keys;  // [state]: the bots' luck; nullptr: it follows from the seed
+    const uint64_t* keys;  // [state]: all random numbers of its bots follow from it, in one repeat after another
     int8_t* winners;       // [state][repeat]; -1: no winner
     int16_t* points;       // [state][repeat]
     int64_t* decisions;    // [state]: taken in all repeats
