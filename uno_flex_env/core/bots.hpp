@@ -60,7 +60,7 @@ inline int act(Bot bot, const ActionSet& legal, uint64_t& rng) {
 constexpr int kLongestPlayout = 1 << 20;
 
 /// Play on to the end of the round, or for kLongestPlayout actions. `bots` holds one for each seat.
-inline void play_out(State& s, const uint8_t* bots, uint64_t& rng) {
+UNO_FLEX_FLATTEN inline void play_out(State& s, const uint8_t* bots, uint64_t& rng) {
     for (int left = kLongestPlayout; left > 0 && !is_over(s); --left)
         apply(s, act(Bot(bots[s.current_player]), s.legal, rng));
 }

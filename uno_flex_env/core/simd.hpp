@@ -28,6 +28,13 @@
     }                \
     }
 
+/// Before a function: compile what it calls into it, so that its loop keeps the state at hand.
+#if defined(_MSC_VER)
+#define UNO_FLEX_FLATTEN [[msvc::flatten]]
+#else
+#define UNO_FLEX_FLATTEN [[gnu::flatten]]
+#endif
+
 static_assert(std::endian::native == std::endian::little, "bytes of words are written as they lie in memory");
 
 #if defined(UNO_FLEX_X86) && (defined(__BMI2__) || (defined(_MSC_VER) && defined(__AVX2__)))
