@@ -1,4 +1,7 @@
-"""The legal actions of a batch of decisions and what each would lead to, in the words of rules of thumb."""
+"""The legal actions of a batch of decisions, with what each of them leads to: the features of heuristics.
+
+What an action does comes from the core's table of actions (`uno_flex_env.actions.ACTIONS`).
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.policy import Decisions
-from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, Action
-from uno_flex_env.cards import COLORS, FACES, SYMBOLS, WILD_CODES
-from uno_flex_env.observation import LAYOUT, NUM_FEATURES, SIZE_STEPS
+from uno_flex_env import _core
+from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, NUM_ACTIONS, PLAY_ACTIONS, WILD_ACTIONS, Action, actions_where
+from uno_flex_env.cards import COLORS, FACES, SYMBOLS, WILD_CODES, Face
+from uno_flex_env.observation import LAYOUT, NUM_FEATURES, hand_sizes
 from uno_flex_env.rules import MAX_PLAYERS, MIN_PLAYERS, SWITCHES
 
 Numbers = npt.NDArray[np.float32]
@@ -18,74 +22,68 @@ Whole = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 COLORED = len(FACES) - len(WILD_CODES)
+"""Colored faces have the numbers below this, wilds the others."""
 NO_SYMBOL = len(SYMBOLS)
-"""Where others have the number of their symbol, a wild has this."""
+"""The symbol number of wilds."""
+NOBODY = 99
+"""A number of cards that no hand has: it stands for a seat that there is not."""
 
 # ---- Tables over the 216 actions ----
 
 
-def flags(has: Callable[[Action], object]) -> Flags:
-    """(216,), which actions have a property."""
-    return np.array([bool(has(action)) for action in ACTIONS])
+def with_effect(*effects: str) -> Flags:
+    """(216,), the actions with one of these effects (rules 6)."""
+    if unknown := set(effects) - set(_core.EFFECTS):
+        raise ValueError(f"no such effect: {', '.join(sorted(unknown))}; there are {', '.join(_core.EFFECTS)}")
+    return actions_where(lambda action: action.effect in effects)
 
 
-def sides(codes: str, *, flex: bool) -> Flags:
-    """(216,), which actions play this side of such a card: symbols and wilds as in "S R WT/"."""
-    return flags(lambda action: action.face is not None and action.flex == flex and _kind(action.face) in codes.split())
+def _face(action: Action) -> Face | None:
+    return None if action.face is None else FACES[action.face]
 
 
-def verbs(names: str) -> Flags:
-    """(216,), which actions are one of these verbs."""
-    return flags(lambda action: action.verb in names.split())
-
-
-def _kind(face: int) -> str:
-    symbol = FACES[face].symbol
-    return WILD_CODES[face - COLORED] if symbol is None else SYMBOLS[symbol]
-
-
-def _numbers(of: Callable[[Action], int]) -> Whole:
+def _whole(of: Callable[[Action], int]) -> Whole:
     return np.array([of(action) for action in ACTIONS], np.int64)
 
 
-def _color(action: Action) -> int:
-    """The active color afterwards; 0 where no card is played."""
-    printed = None if action.face is None else FACES[action.face].color
-    return printed if printed is not None else action.color or 0
-
-
 def _symbol(action: Action) -> int:
-    symbol = None if action.face is None else FACES[action.face].symbol
-    return NO_SYMBOL if symbol is None else symbol
+    face = _face(action)
+    return NO_SYMBOL if face is None or face.symbol is None else face.symbol
 
 
 def _twin(action: Action) -> int:
-    """The feature that says that one holds the other card of this color and symbol."""
-    face, half = action.face or 0, len(SYMBOLS)
+    """The feature that is 1 if the player holds the other face of this color and symbol; any feature for others."""
+    face = _face(action)
+    alike = [n for n, other in enumerate(FACES[:COLORED]) if face and other[:2] == face[:2] and n != action.face]
     start: int = LAYOUT["hand"].slice.start
-    return start + (face + half if face % (2 * half) < half else face - half) % COLORED
+    return start + (alike[0] if alike else 0)
 
 
-PLAY = flags(lambda action: action.face is not None)
-FLEX = flags(lambda action: action.flex)
-WILD = flags(lambda action: action.face is not None and action.face >= COLORED)
-_COLOR, _SYMBOL, _TWIN = _numbers(_color), _numbers(_symbol), _numbers(_twin)
-_OFFSET = _numbers(lambda action: action.offset)
-FLEX_CARDS = flags(lambda action: action.face is not None and action.face < COLORED and FACES[action.face].has_flex)
-_SKIPS, _SKIPS_ALL = sides("S D", flex=False), sides("S", flex=True)
-_REVERSES, _FLEX_REVERSES = sides("R", flex=False), sides("R", flex=True)
-_FLIPS = flags(lambda action: action.face is not None and FACES[action.face].flip_icon)
-_FLIPS_ALL = sides("WF", flex=False)
-_OWN_FLEX_COLOR = flags(
-    lambda action: action.face is not None and action.face < COLORED and FACES[action.face].flex_color == _color(action)
+def _is_colored(action: Action) -> bool:
+    return action.face is not None and action.face < COLORED
+
+
+FLEX_CARDS = actions_where(lambda action: _is_colored(action) and FACES[action.face or 0].has_flex)
+"""(216,), the actions that play a colored card with a flex side, on either side."""
+_COLOR = _whole(lambda action: action.next_color or 0)
+_SYMBOL, _TWIN = _whole(_symbol), _whole(_twin)
+_OFFSET = _whole(lambda action: action.offset)
+_SKIPS, _SKIPS_ALL = with_effect("skip", "next_draws"), with_effect("skip_all")
+_REVERSES, _REVERSES_AND_SKIPS = with_effect("reverse"), with_effect("reverse_skip")
+_FLIPS, _FLIPS_ALL = actions_where(lambda action: action.flips_own_power), with_effect("flip_all")
+_FLEX_SIDE_FITS = actions_where(
+    lambda action: _is_colored(action) and FACES[action.face or 0].flex_color == action.next_color
 )
-"""Cards whose flex side matches the color that they leave on the pile: the actions."""
+"""(216,), the actions that play a card whose flex side matches the color that they leave on the pile."""
 
-# ---- What is read off an observation: sums of features ----
+# ---- Sums of features ----
 
 
-def _readings() -> tuple[Numbers, dict[str, slice]]:
-    """Weights (640, R) and the columns of each reading. All are whole numbers, so sums in float32 are exact."""
+def _sums() -> tuple[Numbers, dict[str, slice]]:
+    """Weights (640, S) of sums of features, and the columns of each sum by name.
+
+    All weights are whole numbers, so the sums are exact in float32.
+    """
     start = {name: part.slice.start for name, part in LAYOUT.items()}
     weights: dict[str, dict[tuple[int, int], int]] = {name: {} for name in _WIDTHS}
     for face in range(COLORED):
@@ -95,16 +93,13 @@ def _readings() -> tuple[Numbers, dict[str, slice]]:
         weights["known"][start["known"] + face, color] = 1
         for part in ("hand", "discards"):
             weights["seen"][start[part] + face, color] = 1
-    for bit in range(4 * len(WILD_CODES)):
+    for bit in range(sum(face.copies for face in FACES[COLORED:])):
         weights["wilds"][start["hand"] + COLORED + bit, 0] = 1
     for color in range(len(COLORS)):
         for symbol in range(len(SYMBOLS)):
             weights["flex_colors"][start["flex_faces"] + color * len(SYMBOLS) + symbol, color] = 1
     for seat in range(MAX_PLAYERS):
         weights["power"][start["power"] + seat, seat] = 1
-        for step, size in enumerate(SIZE_STEPS):
-            more = size - (SIZE_STEPS[step - 1] if step else 0)
-            weights["sizes"][start["hand_sizes"] + seat * len(SIZE_STEPS) + step, seat] = more
     for more in range(MAX_PLAYERS - MIN_PLAYERS + 1):
         weights["players"][start["num_players"] + more, 0] = MIN_PLAYERS + more
     weights["counterclockwise"][start["direction"] + 1, 0] = 1
@@ -121,109 +116,106 @@ def _readings() -> tuple[Numbers, dict[str, slice]]:
 
 
 _WIDTHS = {
-    "colors": len(COLORS),
-    "symbols": len(SYMBOLS) + 1,
-    "wilds": 1,
-    "flex_colors": len(COLORS),
-    "sizes": MAX_PLAYERS,
-    "power": MAX_PLAYERS,
+    "colors": len(COLORS),  # cards in the player's hand by color
+    "symbols": len(SYMBOLS) + 1,  # the same by symbol; none has NO_SYMBOL
+    "wilds": 1,  # wilds in the hand
+    "flex_colors": len(COLORS),  # flex sides in the hand, by the color that they match
+    "power": MAX_PLAYERS,  # green Powers by seat
     "players": 1,
     "counterclockwise": 1,
-    "seen": len(COLORS),
-    "known": len(COLORS),
-    "reverse_passes": 1,
+    "seen": len(COLORS),  # cards in the hand and in the discard pile, by color
+    "known": len(COLORS),  # cards known to be in another hand, by color
+    "reverse_passes": 1,  # with two players a Reverse passes the turn on (rules 9)
 }
-_WEIGHTS, _COLUMNS = _readings()
+_WEIGHTS, _COLUMNS = _sums()
 
 
-class Choices:
-    """The legal actions of B decisions, one after another: P choices in all, (P,) each.
+class Candidates:
+    """The legal actions of B decisions, one after another: P candidates in all, (P,) each.
 
-    Sizes of other hands are as exact as the observation: up to 7 they are.
+    Sizes of other hands above 7 cards are as exact as the observation.
 
     Attributes:
-        row: the decision to which a choice belongs, from 0 to B - 1, in order.
+        row: the decision of the candidate, from 0 to B - 1, in order.
         action: its number.
-        start: (B,), the first choice of each decision.
+        start: (B,), the first candidate of each decision.
         two: there are two players.
-        wild, flex: a wild is played, a flex side is played.
-        again: the same player has another turn after it.
-        follower_size: cards in the hand of whoever decides after it; 99 if that is the player.
-        target_size: cards of the opponent that is made to draw; 99 if none is chosen.
+        wild, flex, plays: the action plays a wild, a flex side, a card.
+        again: the player has the next turn, too.
+        follower_size: cards of the player who has the next turn; 99 if that is the player.
+        target_size: cards of the opponent who is made to draw by choice; 99 if there is none.
         least: cards in the smallest other hand.
-        left: cards in one's own hand after it.
-        of_color: of these, those of the color that is active then.
-        follows: of these, those that could be played then on their regular side, wilds apart.
-        can_follow: whether any card could be played then, on either side.
-        unseen: cards of the color that is active then that are neither in one's hand nor in the discard pile.
+        left: cards in the player's hand afterwards.
+        of_color: how many of these have the active color afterwards.
+        follows: how many of these can be played then on their regular side, wilds apart.
+        can_follow: whether any card can be played then, on either side.
+        unseen: cards of the active color afterwards that are neither in the player's hand nor in the discard pile.
         known: another hand is known to hold that color.
-        gains_power: how much greener one's own Power is after it, less the same of the others on average, -2 to 2.
+        gains_power: how much greener the player's Power becomes, less the same of the others on average, -2 to 2.
     """
 
     def __init__(self, decisions: Decisions) -> None:
         place = np.flatnonzero(decisions.action_mask.reshape(-1) != 0)
         self.row, self.action = place // NUM_ACTIONS, place % NUM_ACTIONS
         self.start = np.searchsorted(self.row, np.arange(len(decisions)))
-        read = decisions.observation.astype(np.float32) @ _WEIGHTS
-        self._read = {name: read[:, columns] for name, columns in _COLUMNS.items()}
-        self.wild, self.flex, self.plays = self.of(WILD), self.of(FLEX), self.of(PLAY)
-        self._turns()
+        sums = decisions.observation.astype(np.float32) @ _WEIGHTS
+        self._sums = {name: sums[:, columns] for name, columns in _COLUMNS.items()}
+        self.wild, self.flex, self.plays = self.of(WILD_ACTIONS), self.of(FLEX_ACTIONS), self.of(PLAY_ACTIONS)
+        self._turns(hand_sizes(decisions.observation))
         power = self._powers()
         self._cards(decisions.observation, power)
 
     def of(self, which: Flags) -> Flags:
-        """A property of actions, (216,), for each choice."""
-        flagged: Flags = which[self.action]
-        return flagged
+        """A property of actions, (216,), for each candidate."""
+        flags: Flags = which[self.action]
+        return flags
 
     def _each(self, name: str) -> Numbers:
-        """A reading of one number, for each choice."""
-        spread: Numbers = self._read[name][self.row, 0]
-        return spread
+        """A sum of one column, for each candidate."""
+        values: Numbers = self._sums[name][self.row, 0]
+        return values
 
-    def _turns(self) -> None:
-        """Who decides next, and who is aimed at."""
-        players = self._read["players"][:, 0].astype(np.int64)
-        step = np.where(self._read["counterclockwise"][:, 0] > 0, -1, 1)
+    def _turns(self, sizes: Whole) -> None:
+        """Who has the next turn, and who is made to draw."""
+        players = self._sums["players"][:, 0].astype(np.int64)
+        direction = np.where(self._sums["counterclockwise"][:, 0] > 0, -1, 1)
         self.two = (players == 2)[self.row]
-        skip, reverse, flex_reverse = self.of(_SKIPS), self.of(_REVERSES), self.of(_FLEX_REVERSES)
-        turns = skip | flex_reverse | (reverse & (self._each("reverse_passes") == 0))
-        self.again = self.of(_SKIPS_ALL) | (self.two & turns)
-        steps = np.where(skip, 2, np.where(reverse, -1, np.where(flex_reverse, -2, 1)))
-        follower = np.where(self.again, 0, steps * step[self.row] % players[self.row])
-        others = np.where(self._read["sizes"] > 0, self._read["sizes"], 99)
-        others[:, 0] = 99
+        skip, reverse, reverse_skip = self.of(_SKIPS), self.of(_REVERSES), self.of(_REVERSES_AND_SKIPS)
+        back_with_two = skip | reverse_skip | (reverse & (self._each("reverse_passes") == 0))
+        self.again = self.of(_SKIPS_ALL) | (self.two & back_with_two)
+        steps = np.where(skip, 2, np.where(reverse, -1, np.where(reverse_skip, -2, 1)))
+        follower = np.where(self.again, 0, steps * direction[self.row] % players[self.row])
+        others = np.where(sizes > 0, sizes, NOBODY).astype(np.float32)
+        others[:, 0] = NOBODY
         self.least = others.min(axis=1)[self.row]
         self.follower_size = others[self.row, follower]
         self.target_size = others[self.row, _OFFSET[self.action]]
 
     def _powers(self) -> Numbers:
-        """What becomes of the Powers (rules 5); returns one's own afterwards."""
-        own, green = self._read["power"][:, 0][self.row], self._read["power"].sum(axis=1)[self.row]
+        """The Powers afterwards (rules 5); returns the player's own, 1 for green."""
+        own, green = self._sums["power"][:, 0][self.row], self._sums["power"].sum(axis=1)[self.row]
         players = self._each("players")
-        flips, flip_all = self.of(_FLIPS), self.of(_FLIPS_ALL)
-        own_after = np.where(self.flex, 0, np.where(flips | flip_all, 1 - own, own)).astype(np.float32)
-        green_after = np.where(flip_all, players - green, green - own + own_after)
-        all_back = green_after == 0
-        own_after = np.where(all_back, 1, own_after).astype(np.float32)
-        green_after = np.where(all_back, players, green_after)
+        flips, flips_all = self.of(_FLIPS), self.of(_FLIPS_ALL)
+        own_after = np.where(flips | flips_all, 1 - own, own).astype(np.float32)
+        green_after = np.where(flips_all, players - green, green - own + own_after)
+        all_red = green_after == 0  # then all turn green again
+        own_after = np.where(all_red, 1, own_after).astype(np.float32)
+        green_after = np.where(all_red, players, green_after)
         others = (green_after - own_after - green + own) / (players - 1)
         self.gains_power = own_after - own - others
         return own_after
 
     def _cards(self, observation: npt.NDArray[np.uint8], power: Numbers) -> None:
-        """What is left in hand, and what of it fits."""
+        """The hand afterwards, and what of it can be played then."""
         row, color, symbol = self.row, _COLOR[self.action], _SYMBOL[self.action]
-        colored, wilds = self._read["colors"].sum(axis=1), self._read["wilds"][:, 0]
+        colored, wilds = self._sums["colors"].sum(axis=1), self._sums["wilds"][:, 0]
         self.left = (colored + wilds)[row] - self.plays
-        prints_color = self.plays & ~self.wild
-        self.of_color = self._read["colors"][row, color] - prints_color
-        same_symbol = (
-            self._read["symbols"][row, symbol] - prints_color - observation[row, _TWIN[self.action]] * prints_color
-        )
-        self.follows = self.of_color + same_symbol
-        flex_sides = self._read["flex_colors"][row, color] - self.of(_OWN_FLEX_COLOR)
+        plays_colored = self.plays & ~self.wild
+        self.of_color = self._sums["colors"][row, color] - plays_colored
+        twin = observation[row, _TWIN[self.action]] * plays_colored  # has the color, too: counted in `of_color`
+        self.follows = self.of_color + (self._sums["symbols"][row, symbol] - plays_colored - twin)
+        flex_sides = self._sums["flex_colors"][row, color] - self.of(_FLEX_SIDE_FITS)
         fitting = self.follows + (wilds[row] - self.wild) + flex_sides * power
         self.can_follow = self.plays & (fitting > 0)
-        self.unseen = len(SYMBOLS) * 2 - self._read["seen"][row, color]
-        self.known = self._read["known"][row, color] > 0
+        self.unseen = 2 * len(SYMBOLS) - self._sums["seen"][row, color]  # each color has every symbol twice
+        self.known = self._sums["known"][row, color] > 0

@@ -1,9 +1,9 @@
-"""A strong player by rules of thumb: each scores every legal action, and the highest sum is played.
+"""A strong player by heuristics: each scores every legal action, and the action with the highest sum is played.
 
-It knows what an observation says and nothing else: no memory, no search, no hidden cards. The scores were found by a
-policy gradient over these very terms, against rule bots and itself, and rounded; what each rule is worth was measured
-by `python -m experiments ablation` and stands in `RULES`. Rules differ between tables of two and larger ones where the
-game does: with two players whoever makes the next one lose a turn plays again.
+It knows what an observation says and nothing else: it has no memory, does not search and sees no hidden cards. The
+scores were found by a policy gradient over these terms, against rule bots and itself, and rounded. What each heuristic
+is worth was measured by `python -m experiments ablation` and stands in `HEURISTICS`. With two players the game differs,
+because who makes the other one lose a turn plays again; so many scores differ, too.
 """
 
 from __future__ import annotations
@@ -13,130 +13,128 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.candidates import FLEX_CARDS, Choices, Flags, Numbers, sides, verbs
+from agents.candidates import FLEX_CARDS, Candidates, Flags, Numbers
 from agents.policy import Actions, Decisions
+from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, actions_where
 from uno_flex_env.seeding import uniforms
 
-_DRAW, _CHALLENGE, _LET_OFF = verbs("draw keep"), verbs("challenge"), verbs("silent ignore")
-_REGULAR_SIDES = FLEX_CARDS & sides("1 2 3 4 5 6 7 8 S R D", flex=False)
+_DRAWS_OR_KEEPS = actions_where(lambda action: action.verb in ("draw", "keep"))
+_CHALLENGES = actions_where(lambda action: action.verb == "challenge")
+_LETS_OFF = actions_where(lambda action: action.verb in ("silent", "ignore"))
+_REGULAR_SIDES = FLEX_CARDS & ~FLEX_ACTIONS
+
+_MAKE_DRAW_SCORES = {
+    ("next_draws", 2): 0.5,  # Draw Two
+    ("others_draw", 1): 3.5,  # Draw Two, flexed
+    ("others_draw", 2): 8.0,  # All Draw, flexed
+    ("target_bluff", 4): 0.5,  # Draw Four, flexed
+}
+"""By effect and cards drawn."""
+_MAKE_DRAW = np.array([_MAKE_DRAW_SCORES.get((action.effect, action.draws), 0.0) for action in ACTIONS], np.float32)
 
 
-def _effects(*scores: tuple[Flags, float]) -> Numbers:
-    """Scores of sides of cards, as a table over the actions."""
-    table: Numbers = np.sum([which * np.float32(score) for which, score in scores], axis=0, dtype=np.float32)
-    return table
-
-
-_MAKE_DRAW = _effects(
-    (sides("D", flex=False), 0.5),
-    (sides("D", flex=True), 3.5),
-    (sides("WA/", flex=True), 8.0),
-    (sides("W4/", flex=True), 0.5),
-)
-
-
-def by_players(choices: Choices, two: float, more: float) -> Numbers:
-    """One number at tables of two, another at larger ones."""
-    return np.where(choices.two, np.float32(two), np.float32(more))
+def by_players(c: Candidates, two: float, more: float) -> Numbers:
+    """One number with two players, another with more."""
+    return np.where(c.two, np.float32(two), np.float32(more))
 
 
 def when(which: Flags, score: Numbers | float) -> Numbers:
-    """A score for some choices, 0 for the others."""
+    """A score for some candidates, 0 for the others."""
     return np.where(which, np.asarray(score, np.float32), np.float32(0.0))
 
 
-# ---- The rules ----
+# ---- The heuristics ----
 
 
-def play_when_possible(c: Choices) -> Numbers:
+def play_when_possible(c: Candidates) -> Numbers:
     """Draw, or keep the card drawn, only when nothing can be played."""
-    return when(c.of(_DRAW), -100.0)
+    return when(c.of(_DRAWS_OR_KEEPS), -100.0)
 
 
-def hold_wilds(c: Choices) -> Numbers:
+def hold_wilds(c: Candidates) -> Numbers:
     """Keep wilds for when no color fits."""
     return when(c.wild, np.where(c.flex, by_players(c, -6.5, -12.0), np.float32(-10.0)))
 
 
-def spend_wilds_late(c: Choices) -> Numbers:
-    """Hold wilds back less once somebody else has only one or two cards."""
+def spend_wilds_late(c: Candidates) -> Numbers:
+    """Hold wilds back less when another player has only one or two cards."""
     return when(c.wild & (c.least <= 2), by_players(c, 5.5, 3.5))
 
 
-def hold_flex(c: Choices) -> Numbers:
+def hold_flex(c: Candidates) -> Numbers:
     """Keep the Power for when no regular side fits."""
     return when(c.flex & ~c.wild, -3.0)
 
 
-def classic_first(c: Choices) -> Numbers:
+def classic_first(c: Candidates) -> Numbers:
     """Of cards that fit, play one without a flex side, which fits less often."""
     return when(c.of(_REGULAR_SIDES), -1.5)
 
 
-def make_draw(c: Choices) -> Numbers:
-    """At larger tables make others draw, above all by the sides that hit everybody: flexed Draw Two and All Draw."""
+def make_draw(c: Candidates) -> Numbers:
+    """With more than two players make others draw, above all by flexing Draw Two and All Draw, which hit everybody."""
     return when(~c.two, _MAKE_DRAW[c.action])
 
 
-def chain_turns(c: Choices) -> Numbers:
-    """Play what brings another turn when something of one's own follows it."""
+def chain_turns(c: Candidates) -> Numbers:
+    """Play what brings another turn, above all if another card of the hand can follow."""
     return when(c.again, np.where(c.follows > 0, by_players(c, 3.0, 5.0), by_players(c, 2.0, -5.0)))
 
 
-def green_power(c: Choices) -> Numbers:
-    """Flip when that turns one's own Power green, or others' red."""
+def green_power(c: Candidates) -> Numbers:
+    """Flip when that turns your Power green, or the others' red."""
     gain = np.maximum(c.gains_power, by_players(c, 0.0, -0.6))
     return when(~c.flex, gain * by_players(c, 1.5, 2.5))
 
 
-def keep_followers(c: Choices) -> Numbers:
-    """Leave a color of which one holds many, and see that the last card fits."""
+def keep_followers(c: Candidates) -> Numbers:
+    """Leave a color of which you hold many, and see that the last card fits."""
     share = np.maximum(c.of_color, 0) / np.maximum(c.left, 1)
     fits = np.where(c.left == 1, by_players(c, 9.0, 11.0), by_players(c, 3.5, 1.0))
     return when(c.two, np.float32(2.5) * share) + when(c.can_follow, fits)
 
 
-def scarce_colors(c: Choices) -> Numbers:
-    """Leave a color of which most cards are on the pile or in one's own hand: others then can't match it."""
+def scarce_colors(c: Candidates) -> Numbers:
+    """Leave a color of which most cards are on the pile or in your hand, so that others can't match it."""
     return when(c.plays, by_players(c, -0.4, -0.25) * c.unseen)
 
 
-def known_colors(c: Choices) -> Numbers:
-    """With two players leave no color that the other one has shown in a challenge."""
+def known_colors(c: Candidates) -> Numbers:
+    """With two players leave no color that the other player has shown in a challenge."""
     return when(c.two & c.plays & c.known, -5.0)
 
 
-def challenge(c: Choices) -> Numbers:
+def challenge(c: Candidates) -> Numbers:
     """Challenge every Draw Four: it pays although it may cost six cards."""
-    return when(c.of(_CHALLENGE), 8.0)
+    return when(c.of(_CHALLENGES), 8.0)
 
 
-def guard_leader(c: Choices) -> Numbers:
-    """At larger tables give the next turn to nobody who has one card."""
+def guard_leader(c: Candidates) -> Numbers:
+    """With more than two players don't give the next turn to a player who has one card."""
     return when(~c.two & c.plays & (c.follower_size <= 1), -5.0)
 
 
-def aim_at_leader(c: Choices) -> Numbers:
-    """At larger tables aim at the opponent with the fewest cards."""
+def aim_at_leader(c: Candidates) -> Numbers:
+    """With more than two players aim at the opponent with the fewest cards."""
     return when(~c.two & (c.target_size == c.least), 4.5)
 
 
-def say_uno(c: Choices) -> Numbers:
-    """Say UNO, and catch whoever does not."""
-    return when(c.of(_LET_OFF), -3.0)
+def say_uno(c: Candidates) -> Numbers:
+    """Say UNO, and catch a player who does not."""
+    return when(c.of(_LETS_OFF), -3.0)
 
 
 @dataclass(frozen=True)
-class Rule:
+class Heuristic:
     """A rule of thumb."""
 
-    term: Callable[[Choices], Numbers]
-    """Scores every choice, (P,) float32; its docstring says the rule in a sentence."""
+    term: Callable[[Candidates], Numbers]
+    """Scores every candidate, (P,) float32; its docstring says the heuristic in a sentence."""
     two: tuple[float, float]
-    """What it is worth at two players: by how many points of win rate the expert exceeds a fair share against itself
-    without the rule, and half the width of the 95 % interval (20,000 games)."""
+    """Its worth with two players: by how many points of win rate the expert exceeds a fair share against itself without
+    the heuristic, and half the width of the 95 % interval (20,000 games)."""
     four: tuple[float, float]
-    """The same of one at a table of four, all others without the rule."""
+    """The same of one expert among four players, when the others are without the heuristic."""
 
     @property
     def name(self) -> str:
@@ -147,29 +145,29 @@ class Rule:
         return self.term.__doc__ or ""
 
 
-RULES = (
-    # Without this one the expert draws for ever, since the other rules mostly count against plays.
-    Rule(play_when_possible, two=(50.0, 0.0), four=(60.5, 0.5)),
-    Rule(hold_wilds, two=(14.8, 0.7), four=(12.2, 0.7)),
-    Rule(spend_wilds_late, two=(2.9, 0.4), four=(0.6, 0.3)),
-    Rule(hold_flex, two=(3.1, 0.6), four=(1.9, 0.6)),
-    Rule(classic_first, two=(1.4, 0.5), four=(1.0, 0.6)),
-    Rule(make_draw, two=(0.0, 0.0), four=(1.7, 0.5)),
-    Rule(chain_turns, two=(4.7, 0.6), four=(1.7, 0.4)),
-    Rule(green_power, two=(0.4, 0.3), four=(0.5, 0.5)),
-    Rule(keep_followers, two=(5.4, 0.6), four=(1.8, 0.5)),
-    Rule(scarce_colors, two=(0.9, 0.5), four=(0.5, 0.6)),
-    Rule(known_colors, two=(0.3, 0.2), four=(0.0, 0.0)),
-    Rule(challenge, two=(0.3, 0.2), four=(0.2, 0.2)),
-    Rule(guard_leader, two=(0.0, 0.0), four=(0.4, 0.2)),
-    Rule(aim_at_leader, two=(0.0, 0.0), four=(2.9, 0.5)),
-    # Where UNO says itself this never comes up; with uno_call="explicit" it is worth 14.3 and 14.7 points.
-    Rule(say_uno, two=(0.0, 0.0), four=(0.0, 0.0)),
+HEURISTICS = (
+    # Without this one the expert draws for ever, since most other heuristics count against plays.
+    Heuristic(play_when_possible, two=(50.0, 0.0), four=(60.5, 0.5)),
+    Heuristic(hold_wilds, two=(14.8, 0.7), four=(12.2, 0.7)),
+    Heuristic(spend_wilds_late, two=(2.9, 0.4), four=(0.6, 0.3)),
+    Heuristic(hold_flex, two=(3.1, 0.6), four=(1.9, 0.6)),
+    Heuristic(classic_first, two=(1.4, 0.5), four=(1.0, 0.6)),
+    Heuristic(make_draw, two=(0.0, 0.0), four=(1.7, 0.5)),
+    Heuristic(chain_turns, two=(4.7, 0.6), four=(1.7, 0.4)),
+    Heuristic(green_power, two=(0.4, 0.3), four=(0.5, 0.5)),
+    Heuristic(keep_followers, two=(5.4, 0.6), four=(1.8, 0.5)),
+    Heuristic(scarce_colors, two=(0.9, 0.5), four=(0.5, 0.6)),
+    Heuristic(known_colors, two=(0.3, 0.2), four=(0.0, 0.0)),
+    Heuristic(challenge, two=(0.3, 0.2), four=(0.2, 0.2)),
+    Heuristic(guard_leader, two=(0.0, 0.0), four=(0.4, 0.2)),
+    Heuristic(aim_at_leader, two=(0.0, 0.0), four=(2.9, 0.5)),
+    # Under the official rules UNO says itself. With uno_call="explicit" this is worth 14.3 and 14.7 points.
+    Heuristic(say_uno, two=(0.0, 0.0), four=(0.0, 0.0)),
 )
-NAMES = tuple(rule.name for rule in RULES)
+NAMES = tuple(heuristic.name for heuristic in HEURISTICS)
 
-_LUCK = np.float32(1e-3)
-"""Settles ties and nothing else: scores differ by more."""
+_TIE_BREAK = np.float32(1e-3)
+"""Scale of the random part of a score. It decides ties and nothing else, since other scores differ by more."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +175,7 @@ class Expert:
     """The policy; see the module.
 
     Args:
-        without: names of rules that it does not follow.
+        without: names of heuristics to leave out; ValueError for a name that there is not.
     """
 
     without: tuple[str, ...] = ()
@@ -186,22 +184,23 @@ class Expert:
     def __post_init__(self) -> None:
         for name in self.without:
             if name not in NAMES:
-                raise ValueError(f"the expert has no rule {name!r}; there are {', '.join(NAMES)}")
+                raise ValueError(f"the expert has no heuristic {name!r}; there are {', '.join(NAMES)}")
 
     @property
     def name(self) -> str:
-        """The word expert, with "-RULE" for each rule that it is without."""
+        """The word expert, with "-NAME" for each heuristic that it leaves out."""
         return "-".join(("expert", *self.without))
 
     def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
-        choices = Choices(decisions)
-        score = uniforms(decisions.noise[choices.row] + choices.action.astype(np.uint64)).astype(np.float32) * _LUCK
-        for rule in RULES:
-            if rule.name not in self.without:
-                score += rule.term(choices)
-        best = np.maximum.reduceat(score, choices.start)
-        winners = np.flatnonzero(score == best[choices.row])
+        candidates = Candidates(decisions)
+        keys = decisions.noise[candidates.row] + candidates.action.astype(np.uint64)
+        score = uniforms(keys).astype(np.float32) * _TIE_BREAK
+        for heuristic in HEURISTICS:
+            if heuristic.name not in self.without:
+                score += heuristic.term(candidates)
+        highest = np.maximum.reduceat(score, candidates.start)
+        best = np.flatnonzero(score == highest[candidates.row])
         actions = np.empty(len(decisions), np.int64)
-        actions[choices.row[winners]] = choices.action[winners]
+        actions[candidates.row[best]] = candidates.action[best]
         return actions

@@ -1,4 +1,4 @@
-"""Policies that differ from another one in nothing but when they flex."""
+"""Policies that differ from another one only in when they flex."""
 
 from __future__ import annotations
 
@@ -9,25 +9,39 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from agents.candidates import FLEX, PLAY, flags, sides
 from agents.policy import Actions, Decisions, Policy, looks_ahead
 from agents.rule_bot import RuleBot
-from uno_flex_env.actions import text_to_action
-from uno_flex_env.observation import SIZE_STEPS, parts
+from uno_flex_env.actions import DRAW, FLEX_ACTIONS, PLAY_ACTIONS, WILD_ACTIONS, actions_where
+from uno_flex_env.cards import FACES
+from uno_flex_env.observation import hand_sizes, parts
 from uno_flex_env.rules import MIN_PLAYERS
 
 Mask = npt.NDArray[np.int8]
 Whole = npt.NDArray[np.int64]
 
-FLEX_KINDS = ("number", "skip all", "reverse-skip", "all draw one", "target two", "all draw two", "target four")
+_EFFECTS = {
+    "number": ("none", 0),
+    "skip all": ("skip_all", 0),
+    "reverse-skip": ("reverse_skip", 0),
+    "all draw one": ("others_draw", 1),
+    "target two": ("target_draws", 2),
+    "all draw two": ("others_draw", 2),
+    "target four": ("target_bluff", 4),
+}
+FLEX_KINDS = tuple(_EFFECTS)
 """What a flex side does (rules 6)."""
-_SYMBOLS = ("1 2 3 4 5 6 7 8", "S", "R", "D", "WT/", "WA/", "W4/")
 
-KIND_FLAGS: npt.NDArray[np.bool_] = np.array([sides(symbols, flex=True) for symbols in _SYMBOLS])
+
+def _flexes(effect: str, draws: int) -> npt.NDArray[np.bool_]:
+    return actions_where(lambda action: action.flex and (action.effect, action.draws) == (effect, draws))
+
+
+KIND_FLAGS: npt.NDArray[np.bool_] = np.array([_flexes(*kind) for kind in _EFFECTS.values()])
 """(7, 216), which actions are flexes of each kind."""
-OTHER_PLAYS = PLAY & ~FLEX
-_COLORED_PLAYS = flags(lambda action: action.face is not None and action.face < 88 and not action.flex)
-_DRAW = text_to_action("draw")
+OTHER_PLAYS = PLAY_ACTIONS & ~FLEX_ACTIONS
+_COLORED_PLAYS = OTHER_PLAYS & ~WILD_ACTIONS
+_FLEX_WILDS = np.repeat([face.color is None and face.has_flex for face in FACES], [face.copies for face in FACES])
+"""(104,), the features of the own hand that stand for wilds with a flex side."""
 
 How = Literal["never", "first_chance", "when_stuck", "as_learned"]
 
@@ -58,12 +72,12 @@ class Flexing:
     def allowed(self, mask: Mask) -> Mask:
         """What may be done, (B, 216), of what is legal."""
         if self.how == "never":
-            return restricted(mask, ~FLEX)
+            return restricted(mask, ~FLEX_ACTIONS)
         if self.how == "first_chance":
-            return restricted(mask, FLEX)
+            return restricted(mask, FLEX_ACTIONS)
         if self.how == "when_stuck":
             can_play = ((mask != 0) & OTHER_PLAYS).any(axis=1, keepdims=True)
-            return np.where(can_play, restricted(mask, ~FLEX), restricted(mask, FLEX))
+            return np.where(can_play, restricted(mask, ~FLEX_ACTIONS), restricted(mask, FLEX_ACTIONS))
         return mask
 
     def act(self, decisions: Decisions) -> Actions:
@@ -73,7 +87,7 @@ class Flexing:
         return self.policy.act(given)
 
 
-# ---- Rules that a person can use ----
+# ---- Rules for people ----
 
 FEATURES = {
     "players": "players at the table",
@@ -86,26 +100,25 @@ FEATURES = {
     "flexes": "kinds of flex that you can play",
     **{name.replace(" ", "_").replace("-", "_"): f"you can flex: {name}" for name in FLEX_KINDS},
 }
-"""What a player sees before the decision, in words. Without a Power of one's own the flexes until all turn green again
-are as many as `others_green`; with one, a flex leaves that many."""
+"""What a player sees before the decision, in words. If your Power is red, all Powers turn green again after as many
+flexes of others as `others_green`; if it is green, a flex leaves that many."""
 
 
 def features(decisions: Decisions) -> dict[str, Whole]:
     """`FEATURES` of B decisions, (B,) each. Hands above seven cards are as exact as the observation."""
     see = parts(decisions.observation)
-    steps = np.diff(SIZE_STEPS, prepend=0)
-    sizes = (see["hand_sizes"].astype(np.int64) * steps).sum(axis=2)
+    sizes = hand_sizes(decisions.observation)
     players = see["num_players"].astype(np.int64) @ (MIN_PLAYERS + np.arange(see["num_players"].shape[1]))
     seats = np.arange(sizes.shape[1])
     others = np.where((seats > 0) & (seats < players[:, None]), sizes, 99)
     following = np.where(see["direction"][:, 1] != 0, players - 1, 1)
     legal = decisions.action_mask != 0
     kinds = np.stack([(legal & which).any(axis=1) for which in KIND_FLAGS], axis=1).astype(np.int64)
-    wilds = see["hand"][:, 92:].sum(axis=1, dtype=np.int64)  # after the colored cards and the four of Wild All Flip
+    flex_wilds = see["hand"][:, _FLEX_WILDS].sum(axis=1, dtype=np.int64)
     values = [
         players,
         sizes[:, 0],
-        see["flex_faces"].sum(axis=(1, 2), dtype=np.int64) + wilds,
+        see["flex_faces"].sum(axis=(1, 2), dtype=np.int64) + flex_wilds,
         see["power"][:, 1:].sum(axis=1, dtype=np.int64),
         others.min(axis=1),
         sizes[np.arange(len(decisions)), following],
@@ -117,18 +130,18 @@ def features(decisions: Decisions) -> dict[str, Whole]:
 
 
 Condition = tuple[str, bool, float]
-"""A feature, whether it must be above (or else at most), and the threshold."""
+"""A feature, whether it must be above the threshold or else at most equal to it, and the threshold."""
 
 
 @dataclass(frozen=True)
-class Rule:
-    """Spend the Power, or hold it, where all conditions hold."""
+class FlexRule:
+    """Flex, or hold the Power, where all conditions are met."""
 
     conditions: tuple[Condition, ...]
     spend: bool
 
     def applies(self, values: dict[str, Whole]) -> npt.NDArray[np.bool_]:
-        """(B,), where all conditions hold."""
+        """(B,), where all conditions are met."""
         met = np.ones(len(values["hand"]), np.bool_)
         for feature, above, threshold in self.conditions:
             met &= (values[feature] > threshold) == above
@@ -136,23 +149,24 @@ class Rule:
 
 
 class FlexByRules:
-    """`flex_when_stuck`, except where a flex and another play are both legal: there it goes by rules.
+    """The rule bot `flex_when_stuck`, except where a flex and another play are both legal: there it follows rules.
 
     Args:
-        rules: the first that applies decides; where none does, the Power is held. By default those that the study has
-            found (docs/flex_timing/README.md).
+        rules: the first rule that applies decides; if none applies, the Power is held. By default the rules that the
+            study has found (docs/flex_timing/README.md).
+        name: see `Policy.name`.
     """
 
     history = 0
 
-    def __init__(self, rules: Sequence[Rule] | None = None, name: str = "flex_by_rules") -> None:
+    def __init__(self, rules: Sequence[FlexRule] | None = None, name: str = "flex_by_rules") -> None:
         self.rules, self.name = FOUND if rules is None else tuple(rules), name
 
     def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
         legal = decisions.action_mask != 0
         spend = spend_or_hold(decisions) & self._spends(decisions)
-        mask = np.where(spend[:, None], legal & FLEX, legal).astype(np.int8)
+        mask = np.where(spend[:, None], legal & FLEX_ACTIONS, legal).astype(np.int8)
         return RuleBot("flex_when_stuck").act(replace(decisions, action_mask=mask))
 
     def _spends(self, decisions: Decisions) -> npt.NDArray[np.bool_]:
@@ -166,8 +180,8 @@ class FlexByRules:
 
 
 FOUND = (
-    Rule((("players", True, 3.5), ("other_cards", False, 0.5), ("number", True, 0.5)), True),
-    Rule((("players", True, 3.5), ("other_cards", True, 0.5), ("skip_all", True, 0.5)), True),
+    FlexRule((("players", True, 3.5), ("other_cards", False, 0.5), ("number", True, 0.5)), True),
+    FlexRule((("players", True, 3.5), ("other_cards", True, 0.5), ("skip_all", True, 0.5)), True),
 )
 """When the study's tree (docs/flex_timing/README.md) spends, on any colored flex: with four or more players, if a
 number can be flexed and only wild cards can be played otherwise, or if Skip All can be flexed."""
@@ -176,5 +190,6 @@ number can be flexed and only wild cards can be played otherwise, or if Skip All
 def spend_or_hold(decisions: Decisions) -> npt.NDArray[np.bool_]:
     """(B,), the decisions at the beginning of a turn in which a flex and another play are both legal."""
     legal = decisions.action_mask != 0
-    both: npt.NDArray[np.bool_] = (legal & FLEX).any(axis=1) & (legal & OTHER_PLAYS).any(axis=1) & legal[:, _DRAW]
+    can_flex, can_play = (legal & FLEX_ACTIONS).any(axis=1), (legal & OTHER_PLAYS).any(axis=1)
+    both: npt.NDArray[np.bool_] = can_flex & can_play & legal[:, DRAW]
     return both

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import tyro
 
-from agents.expert import RULES
+from agents.expert import HEURISTICS
 from agents.match.runner import duel
 from experiments.match_tables.match_settings import MatchSettings, games_of
 from experiments.match_tables.worth_table import worth_table
@@ -20,7 +20,7 @@ with a 95 % interval.
   python -m experiments ablation hold_wilds chain_turns --players 8
 """
 
-NAMES = tuple(rule.name for rule in RULES)
+NAMES = tuple(heuristic.name for heuristic in HEURISTICS)
 
 
 @dataclass(frozen=True)

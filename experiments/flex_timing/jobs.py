@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from tqdm import tqdm
 
 from agents.atomic import write_whole
-from agents.flex_policies import FlexByRules, Flexing, How, Rule
+from agents.flex_policies import FlexByRules, Flexing, FlexRule, How
 from agents.match.runner import duel
 from agents.policy import Policy
 from agents.policy_factory import make_policy
@@ -86,7 +86,7 @@ class Duel:
     num_players: int
     games: int
     seed: int
-    tree_rules: tuple[Rule, ...] = ()
+    tree_rules: tuple[FlexRule, ...] = ()
     """What the bot of the ladder `rules` goes by."""
 
     @property
@@ -170,7 +170,7 @@ def ladder_duels(config: Config) -> Iterator[Duel]:
                 yield Duel(variant, "bots", bot, players, budget.games, config.seed)
 
 
-def rule_duels(config: Config, rules: tuple[Rule, ...]) -> Iterator[Duel]:
+def rule_duels(config: Config, rules: tuple[FlexRule, ...]) -> Iterator[Duel]:
     """The duels of a bot that goes by these rules."""
     official = Variant("main", config.policy)
     for players in config.players:

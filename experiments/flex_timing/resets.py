@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from agents.candidates import FLEX, FLEX_CARDS, flags, sides
+from agents.candidates import FLEX_CARDS, with_effect
 from agents.flex_policies import OTHER_PLAYS
 from agents.policy import Policy
 from experiments.flex_timing.simulate import Step, dealt, played
-from uno_flex_env.actions import text_to_action
+from uno_flex_env.actions import FLEX_ACTIONS, WILD_ACTIONS, actions_where, text_to_action
 from uno_flex_env.cards import FACES
 from uno_flex_env.rules import Rules
 
 _DRAW = text_to_action("draw")
-ICONS = flags(lambda a: a.face is not None and FACES[a.face].flip_icon)
-PLAIN = sides("1 2 3 4 5 6 7 8", flex=False) & ~FLEX_CARDS & ~ICONS
+ICONS = actions_where(lambda a: a.face is not None and FACES[a.face].flip_icon)
+PLAIN = OTHER_PLAYS & with_effect("none") & ~WILD_ACTIONS & ~FLEX_CARDS & ~ICONS
 """Classic numbers without the flip icon, which icons are compared with."""
-ALL_FLIP = sides("WF", flex=False)
+ALL_FLIP = with_effect("flip_all")
 
 CAUSES = ("reset", "own icon", "all flip", "end")
 """What ends a red spell: the reset (rule 5.4), the player's own flip icon, Wild All Flip, or the end of the round."""
@@ -98,7 +98,7 @@ class _Watch:
         """Count the Powers that have turned red or green, by cause."""
         rows, own = step.rows, 1 << current_player
         last = green == own
-        flex, icon = FLEX[step.actions], ICONS[step.actions]
+        flex, icon = FLEX_ACTIONS[step.actions], ICONS[step.actions]
         by_flex, by_icon = flex & last, icon & last
         self._add("resets_by_flex", rows[by_flex])
         self._add("resets_by_icon", rows[by_icon])
@@ -117,10 +117,10 @@ class _Watch:
         legal, rows, actions = step.decisions.action_mask != 0, step.rows, step.actions
         red, last = (green & own) == 0, green == own
         turn = legal[:, _DRAW]
-        chance = turn & (legal & FLEX).any(axis=1) & (legal & OTHER_PLAYS).any(axis=1)
+        chance = turn & (legal & FLEX_ACTIONS).any(axis=1) & (legal & OTHER_PLAYS).any(axis=1)
         for who, which in (("last", last), ("not_last", ~last)):
             self._add(f"chances_{who}", rows[chance & which])
-            self._add(f"flexes_{who}", rows[chance & which & FLEX[actions]])
+            self._add(f"flexes_{who}", rows[chance & which & FLEX_ACTIONS[actions]])
         icons, plain = (legal & ICONS).sum(axis=1), (legal & PLAIN).sum(axis=1)
         number = turn & (icons > 0) & (plain > 0) & (ICONS | PLAIN)[actions]
         for power, which in (("red", red), ("green", ~red)):
@@ -128,7 +128,7 @@ class _Watch:
             self._add(f"icon_taken_{power}", rows[here & ICONS[actions]])
             self._add(f"icon_or_plain_{power}", rows[here])
             self._add(f"icon_expected_{power}", rows[here], (icons / np.maximum(icons + plain, 1))[here])
-        flip = turn & (legal & ALL_FLIP).any(axis=1) & (legal & (OTHER_PLAYS | FLEX) & ~ALL_FLIP).any(axis=1)
+        flip = turn & (legal & ALL_FLIP).any(axis=1) & (legal & (OTHER_PLAYS | FLEX_ACTIONS) & ~ALL_FLIP).any(axis=1)
         for power, which in (("red", red), ("green", ~red & ~last), ("last", last)):
             self._add(f"all_flip_chances_{power}", rows[flip & which])
             self._add(f"all_flip_played_{power}", rows[flip & which & ALL_FLIP[actions]])

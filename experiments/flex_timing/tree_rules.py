@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, cross_val_predict
 from sklearn.tree import DecisionTreeRegressor
 
-from agents.flex_policies import FEATURES, FLEX_KINDS, Condition, Rule
+from agents.flex_policies import FEATURES, FLEX_KINDS, Condition, FlexRule
 from experiments.flex_timing.decisions import Tried
 from experiments.flex_timing.estimates import Estimate, Floats, estimate, holm
 
@@ -24,7 +24,7 @@ class Leaf:
 
     path: tuple[Condition, ...]
     """The answers to the questions of the tree that lead here."""
-    rule: Rule
+    rule: FlexRule
     """The same conditions without those that later ones imply, and what to do."""
     worth: Estimate
     """The best flex less the best other play, in the decisions that the tree was fitted to."""
@@ -45,7 +45,7 @@ class Tree:
     """Spending where the policy did."""
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[FlexRule, ...]:
         """The rule of each leaf."""
         return tuple(leaf.rule for leaf in self.leaves)
 
@@ -72,7 +72,7 @@ def _leaves(tree: DecisionTreeRegressor, table: Floats, worth: Floats) -> list[L
         inside = reached[:, node]
         leaf = Leaf(
             path,
-            Rule(_shortened(path), bool(worth[inside].mean() > 0)),
+            FlexRule(_shortened(path), bool(worth[inside].mean() > 0)),
             estimate(worth[inside]),
             float(inside.mean()),
         )

@@ -9,11 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from agents.candidates import FLEX
 from agents.flex_policies import FLEX_KINDS, KIND_FLAGS, OTHER_PLAYS, features, spend_or_hold
 from agents.policy import Decisions, Policy
 from experiments.flex_timing.simulate import Flags, Sample, Whole, sample, winners
-from uno_flex_env.actions import ACTIONS, text_to_action
+from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, text_to_action
 from uno_flex_env.observation import SIZE_STEPS, parts
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import decision_noise
@@ -47,7 +46,7 @@ def _hold(decisions: Decisions) -> Flags:
 def _stuck(decisions: Decisions) -> Flags:
     legal = decisions.action_mask != 0
     several = parts(decisions.observation)["hand_sizes"][:, 0, 1] != 0
-    only: Flags = (legal & FLEX).any(axis=1) & ~(legal & OTHER_PLAYS).any(axis=1) & legal[:, _DRAW] & several
+    only: Flags = (legal & FLEX_ACTIONS).any(axis=1) & ~(legal & OTHER_PLAYS).any(axis=1) & legal[:, _DRAW] & several
     return only
 
 
@@ -120,8 +119,8 @@ def _candidates(policy: Policy, decisions: Decisions) -> Iterator[CandidateColum
     """The policy's favorite flex, its favorite of each other kind of flex, its two favorite other plays, and drawing. A
     favorite is what the policy chooses when the mask leaves only actions of that kind."""
     legal = decisions.action_mask != 0
-    yield from _favorites(policy, decisions, legal & FLEX)
-    favorite = _act_within(policy, decisions, legal & FLEX)
+    yield from _favorites(policy, decisions, legal & FLEX_ACTIONS)
+    favorite = _act_within(policy, decisions, legal & FLEX_ACTIONS)
     for kind, which in enumerate(KIND_FLAGS):
         yield from _favorites(policy, decisions, (legal & which) & (_KIND_OF[favorite] != kind)[:, None], first=False)
     yield from _favorites(policy, decisions, legal & OTHER_PLAYS)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from uno_flex_env.actions import FLEX_ACTIONS, PLAY_ACTIONS, text_to_action
+from uno_flex_env.actions import CHALLENGE, DRAW, FLEX_ACTIONS, KEEP, PLAY_ACTIONS
 
 _FLEX, _PLAY = torch.tensor(FLEX_ACTIONS), torch.tensor(PLAY_ACTIONS)
-_DRAW, _CHALLENGE, _KEEP = (text_to_action(text) for text in ("draw", "challenge", "keep"))
 
 
 def behavior(legal: Tensor, action: Tensor) -> dict[str, float]:
@@ -24,8 +23,8 @@ def behavior(legal: Tensor, action: Tensor) -> dict[str, float]:
     plays = (legal & _PLAY).any(dim=1)
     chances = {
         "flex_rate": (_FLEX[action], (legal & _FLEX).any(dim=1)),
-        "draw_rate": (action == _DRAW, plays & legal[:, _DRAW]),
-        "keep_rate": (action == _KEEP, plays & legal[:, _KEEP]),
-        "challenge_rate": (action == _CHALLENGE, legal[:, _CHALLENGE]),
+        "draw_rate": (action == DRAW, plays & legal[:, DRAW]),
+        "keep_rate": (action == KEEP, plays & legal[:, KEEP]),
+        "challenge_rate": (action == CHALLENGE, legal[:, CHALLENGE]),
     }
     return {name: done[where].float().mean().item() for name, (done, where) in chances.items() if where.any()}

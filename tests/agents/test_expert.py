@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from agents.expert import NAMES, RULES, Expert
+from agents.expert import HEURISTICS, NAMES, Expert
 from agents.match.runner import duel
 from agents.policy import Decisions
 from tests.support.notation import table
@@ -77,7 +77,7 @@ def test_a_rule_of_thumb_decides(rule):
 
 def test_rules_are_written_down():
     """Each is a sentence, with what it is worth at two players and at four."""
-    for rule in RULES:
+    for rule in HEURISTICS:
         assert rule.says.endswith(".")
         assert "\n" not in rule.says
         for worth, margin in (rule.two, rule.four):
@@ -87,7 +87,7 @@ def test_rules_are_written_down():
 
 def test_no_rule_of_thumb_is_refused_that_there_is_not():
     """By name, with those that there are."""
-    with pytest.raises(ValueError, match="the expert has no rule 'bluff'; there are play_when_possible, hold_wilds, "):
+    with pytest.raises(ValueError, match="the expert has no heuristic 'bluff'; there are play_when_possible, "):
         Expert(("hold_wilds", "bluff"))
 
 

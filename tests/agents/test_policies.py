@@ -277,8 +277,8 @@ def test_a_policy_is_called_what_it_is_made_by(spec):
         ("", "no such policy: ''; there are random"),
         ("runs/none", "no such policy: 'runs/none'; there are random"),
         ("uniform", "no such policy: 'uniform'; there are random"),
-        ("expert-luck", "the expert has no rule 'luck'; there are .*hold_wilds"),
-        ("expert-", "the expert has no rule ''; there are"),
+        ("expert-luck", "the expert has no heuristic 'luck'; there are .*hold_wilds"),
+        ("expert-", "the expert has no heuristic ''; there are"),
         ("flex_any:greedy", "no such policy: 'flex_any:greedy'"),
     ],
 )

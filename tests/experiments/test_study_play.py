@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from agents.candidates import FLEX
-from agents.flex_policies import FEATURES, OTHER_PLAYS, FlexByRules, Flexing, How, Rule, features, spend_or_hold
+from agents.flex_policies import FEATURES, OTHER_PLAYS, FlexByRules, Flexing, FlexRule, How, features, spend_or_hold
 from agents.policy import Decisions, looks_ahead
 from agents.policy_factory import make_policy
 from agents.rule_bot import RuleBot
@@ -26,7 +25,7 @@ from experiments.flex_timing.twins import twins
 from tests.support.paths import ROOT
 from tests.support.planted import DRAW, KEEP, ONE_RED_CARD
 from uno_flex_env import Rules
-from uno_flex_env.actions import ACTIONS, TEXTS
+from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, TEXTS
 from uno_flex_env.observation import parts
 from uno_flex_env.positions import Positions
 from uno_flex_env.seeding import uniforms
@@ -227,9 +226,9 @@ def test_a_policy_flexes_when_it_is_told_to(how):
     """In every decision of 40 games. Seen red with each of the four exchanged for another."""
     seen = decisions()
     legal = seen.action_mask != 0
-    can_flex, can_play = (legal & FLEX).any(axis=1), (legal & OTHER_PLAYS).any(axis=1)
+    can_flex, can_play = (legal & FLEX_ACTIONS).any(axis=1), (legal & OTHER_PLAYS).any(axis=1)
 
-    flexed = FLEX[Flexing(BOT, how).act(seen)]
+    flexed = FLEX_ACTIONS[Flexing(BOT, how).act(seen)]
 
     if how == "never":
         assert not flexed.any()
@@ -259,9 +258,9 @@ def test_a_search_can_be_told_when_to_flex(spec):
     never, always = (Flexing(policy, how) for how in ("never", "first_chance"))
 
     assert looks_ahead(never)
-    assert 0 < FLEX[policy.act(seen)].sum() < len(seen)
-    assert not FLEX[never.act(seen)].any()
-    assert FLEX[always.act(seen)].all()
+    assert 0 < FLEX_ACTIONS[policy.act(seen)].sum() < len(seen)
+    assert not FLEX_ACTIONS[never.act(seen)].any()
+    assert FLEX_ACTIONS[always.act(seen)].all()
 
 
 def test_a_search_names_its_favorite_of_each_kind():
@@ -271,7 +270,7 @@ def test_a_search_names_its_favorite_of_each_kind():
 
     tried = try_candidates(policy, 7, range(40), 2, OFFICIAL, 2, "hold")
 
-    flexes, others = (tried["favorite"] & which[tried["action"]] for which in (FLEX, OTHER_PLAYS))
+    flexes, others = (tried["favorite"] & which[tried["action"]] for which in (FLEX_ACTIONS, OTHER_PLAYS))
     deals = np.unique(tried["deal"])
     assert len(deals) > 20
     assert tried["deal"][flexes].tolist() == tried["deal"][others].tolist() == deals.tolist()
@@ -305,11 +304,11 @@ def test_the_bot_plays_the_rules_that_the_study_has_found():
 def test_the_first_rule_that_applies_decides():
     """Spend with five cards or more, else hold. Seen red with at most for above, and with the last one deciding."""
     seen = decisions()
-    bot = FlexByRules((Rule((("hand", True, 4.5),), True), Rule((), False)))
+    bot = FlexByRules((FlexRule((("hand", True, 4.5),), True), FlexRule((), False)))
     open_ = spend_or_hold(seen)
     many = features(seen)["hand"] >= 5
 
-    flexed = FLEX[bot.act(seen)]
+    flexed = FLEX_ACTIONS[bot.act(seen)]
 
     assert (flexed[open_] == many[open_]).all()
     assert (bot.act(seen)[~open_] == RuleBot("flex_when_stuck").act(seen)[~open_]).all()
