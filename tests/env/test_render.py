@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.paths import GOLDEN, ROOT
+from tests.support.golden_games import golden
+from tests.support.paths import ROOT
 from uno_flex_env.actions import DRAW, SILENT, text_to_action
 from uno_flex_env.render import Table, Window, ansi, picture
 from uno_flex_env.render.phrases import PHASES, last_sentence, phase_sentence
 
-GAMES = [json.loads(line) for line in (GOLDEN / "full.jsonl").read_text().splitlines()]
+GAMES = golden("full.jsonl")
 ESCAPE = re.compile("\x1b\\[[0-9;]*m")
 SMALL, MEDIUM = (240, 160), (600, 400)
 PLAYERS = range(2, 9)
@@ -72,7 +73,7 @@ def with_other_hidden_cards(original: Table, seat: int | None, deck: list[str], 
 
 
 def numbers(*actions: str) -> list[int]:
-    """Of actions in notation."""
+    """The numbers of actions in notation."""
     return list(map(text_to_action, actions))
 
 

@@ -19,6 +19,7 @@ import pytest
 
 from experiments.__main__ import main as experiments_main
 from experiments.speed import callgrind, callgrind_target, peers
+from tests.support.golden_games import canonical, golden
 from tests.support.notation import record
 from tests.support.paths import GOLDEN, ROOT
 from uno_flex_env import Game, Rules, __main__, _core
@@ -38,15 +39,6 @@ def command(*arguments: object, text: str | None = None) -> subprocess.Completed
         cwd=ROOT,
         timeout=120,
     )
-
-
-def golden(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (GOLDEN / name).read_text(encoding="utf-8").splitlines()]
-
-
-def canonical(snapshot: dict[str, Any]) -> str:
-    """Tells true from 1, which == does not."""
-    return json.dumps(snapshot, sort_keys=True, separators=(",", ":"))
 
 
 def file_of(folder: Path, *lines: str | bytes, end: bytes = b"\n") -> Path:
@@ -88,7 +80,7 @@ def test_replay_prints_the_golden_games_of_the_digests():
         for line in snapshot_lines(read_games(file)):
             snapshot = json.loads(line)
             index = snapshot.pop("game")
-            hashes[index].update((canonical(snapshot) + "\n").encode())
+            hashes[index].update(canonical(snapshot).encode())
             last[index] = snapshot
 
     assert [each.hexdigest() for each in hashes] == [game["digest"] for game in games]

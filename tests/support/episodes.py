@@ -1,4 +1,4 @@
-"""What the tests of the environments share: ways to play, and payoffs by the rules."""
+"""Ways to play an episode of an environment, and what it pays by the rules."""
 
 import copy
 import random
@@ -20,7 +20,7 @@ RULE_SETS: dict[str, dict[str, Any]] = {
 """The switches of rules 9, each by itself at a value that is not official."""
 
 EVERY_PHASE = Rules(uno_call="explicit", stacking=True, flex_draw_four_challenge=True, hand_size=3)
-"""Rules under which random play comes through all phases soon."""
+"""Rules under which random play soon reaches all phases."""
 
 SHORT = Rules(hand_size=2)
 PHASES = {"play", "drawn", "challenge", "uno", "catch", "stack"}
@@ -35,7 +35,7 @@ def choose(mask: npt.NDArray[np.int8] | npt.NDArray[np.bool_], rng: random.Rando
 
 
 def card_points(code: str) -> int:
-    """Rules 1."""
+    """The points of a card (rules 1)."""
     return 50 if code[0] == "W" else int(code[1]) if code[1].isdigit() else 20
 
 
@@ -63,7 +63,7 @@ def play(env: Any, rng: random.Random) -> tuple[dict[str, float], list[int]]:
 
 
 def transcript(env: Any, seed: int | None = None, *, deal: bool = True) -> list[Any]:
-    """All that an episode shows to whoever plays it, from its deal or from where it stands."""
+    """Everything that an episode shows to its players, from the deal or from where it stands."""
     if deal:
         env.reset(seed=seed)
     rng, lines = random.Random(0), list[Any]([illegal_outcome(env)])
@@ -76,7 +76,7 @@ def transcript(env: Any, seed: int | None = None, *, deal: bool = True) -> list[
 
 
 def illegal_outcome(env: Any) -> str:
-    """What an illegal action would do."""
+    """The outcome of an illegal action in a copy of the environment, as text."""
     env = copy.deepcopy(env)
     try:
         env.step(illegal_action(env))
@@ -86,12 +86,12 @@ def illegal_outcome(env: Any) -> str:
 
 
 def illegal_action(env: Any) -> int:
-    """Of whoever decides."""
+    """An action that is illegal for the current player."""
     return int(np.flatnonzero(env.infos[env.agent_selection]["action_mask"] == 0)[0])
 
 
 class Recorder:
-    """A policy that plays at random and keeps what it did in a list that others may add to."""
+    """A policy that plays at random and records its actions in a list."""
 
     def __init__(self, seed: int = 0) -> None:
         self.rng, self.actions = random.Random(seed), list[int]()
@@ -102,17 +102,18 @@ class Recorder:
 
 
 def first_legal(batch: dict[str, Any]) -> Any:
+    """A policy that takes the first legal action."""
     return batch["action_mask"].argmax(axis=1)
 
 
 def draw_and_keep(batch: dict[str, Any]) -> list[int]:
-    """Plays no card."""
+    """A policy that plays no card."""
     verbs = [TEXTS.index(verb) for verb in ("draw", "keep", "accept")]
     return [next(verb for verb in verbs if mask[verb]) for mask in batch["action_mask"]]
 
 
 def learner_transcript(env: Any, seed: int | None = None, *, episodes: int = 2, deal: bool = True) -> list[Any]:
-    """All that some episodes show to the learner, from a deal or from where the environment stands."""
+    """Everything that some episodes show to the learner, from a deal or from where the environment stands."""
     lines: list[Any] = []
     rng = random.Random(0)
     mask = env.unwrapped.action_masks()

@@ -28,7 +28,7 @@ def cards(text: str) -> list[str]:
 
 
 def deck_of(text: str) -> dict[str, int]:
-    """The switch `deck` for these cards and no others."""
+    """The switch `deck` with these cards and no others."""
     return dict(Counter(cards(text)))
 
 
@@ -39,7 +39,7 @@ PRINTED = cards("""
     b1^ b2 b3^ b4 b5^ b6 b7^ b8 bS bR bD b1/r b2/r b3/r b4/y b5/y b6/y b7/g b8/g bS/ bR/ bD/
     WF WT/ WA/ W4/
 """)
-"""The 92 faces, read off the cards; the product's own table is not asked."""
+"""The 92 faces as printed on the cards, independent of the core's table."""
 
 COLORED, WILD = PRINTED[:88], PRINTED[88:]
 NUMBERS = [face for face in COLORED if face[1].isdigit()]
@@ -47,7 +47,7 @@ DECK = Counter(COLORED + 4 * WILD)
 
 
 def table(text: str, players: int | None = None, **switches: Any) -> Game:
-    """The game that `text` describes, with `players` seats (default: those named) and these rules switches."""
+    """The game that `text` describes, with `players` seats (by default those named) and these switches."""
     top, *fields = [field.strip() for field in text.split("|")]
     named = dict(_field(field) for field in fields)
     hands = {int(key): words for key, words in named.items() if key.isdigit()}
@@ -105,10 +105,10 @@ def record(
 
 
 def deal(deck: str, players: int, /, **options: Any) -> Game:
-    """The game of such a record."""
+    """The game of the record that `record` makes of this deck."""
     return Game.from_record(record(deck, players, **options))
 
 
 def sizes(game: Game) -> list[int]:
-    """How many cards each seat holds."""
+    """The number of cards in each hand."""
     return [len(hand) for hand in game.hands]

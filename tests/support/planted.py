@@ -24,7 +24,7 @@ DRAW, KEEP = text_to_action("draw"), text_to_action("keep")
 
 @dataclass(frozen=True)
 class Player:
-    """Plays a card with this probability, or draws and keeps."""
+    """Plays a card with a given probability; otherwise draws and keeps."""
 
     name: str
     plays: float
@@ -37,7 +37,7 @@ class Player:
 
 @dataclass(frozen=True)
 class Shifted:
-    """A rule bot under another name; with a shift its luck is another, too."""
+    """A rule bot under another name; with a shift it uses other random numbers."""
 
     name: str
     bot: str = "flex_any"
@@ -50,7 +50,7 @@ class Shifted:
 
 @dataclass(frozen=True)
 class OnLow:
-    """Plays when a 1, 2, 3 or 4 lies on top, and draws otherwise."""
+    """Plays when the top is a 1, 2, 3 or 4, and draws otherwise."""
 
     name: str = "on low"
     history: int = 0

@@ -1,4 +1,4 @@
-"""Random games for tests that need a table in the middle of something: any switches, any phase, all from a seed."""
+"""Random games up to a position of interest: any switches and any phase, fixed by a seed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEEDS: dict[str, dict[str, Any]] = {
 
 
 def switches_with(phase: str, rng: random.Random, num_players: int) -> Rules:
-    """Switches at random, under which the phase occurs."""
+    """Random rules under which the phase occurs."""
     return Rules(**random_rules(rng, num_players) | _NEEDS.get(phase, {}))
 
 
@@ -41,12 +41,12 @@ def wander(game: Game, rng: random.Random, style: str = "uniform", patience: int
 
 
 def decision(phase: str, num_players: int, seed: int, *, reshuffled: bool = False) -> Game:
-    """A random game at one of its first decisions of this phase; with `reshuffled` after the draw pile was renewed."""
+    """A random game at one of its first decisions of this phase; with `reshuffled`, after a reshuffle."""
     return _decision(phase, num_players, seed, reshuffled).copy()
 
 
 LONG = 250
-"""Longer games are passed over: tests replay them many times."""
+"""Longer games are skipped, since tests replay them many times."""
 
 
 @cache
@@ -95,6 +95,6 @@ def tables(draw: st.DrawFn) -> tuple[int, Rules, int, int]:
 
 
 def deal(table: tuple[int, Rules, int, int]) -> Game:
-    """The game of such a table, nothing played yet."""
+    """The game of such a tuple, before the first action."""
     num_players, rules, dealer, seed = table
     return Game(num_players, rules, seed=seed, dealer=dealer)

@@ -38,10 +38,12 @@ OFFICIAL = {face: 4 if face in WILDS else 1 for face in faces()}
 
 
 def is_wild(card: str) -> bool:
+    """Whether the card is a wild."""
     return card in WILDS
 
 
 def is_number(card: str) -> bool:
+    """Whether the card shows a number."""
     return card[1] in "12345678" and not is_wild(card)
 
 
@@ -56,6 +58,7 @@ def symbol_of(card: str) -> str | None:
 
 
 def has_flex_side(card: str) -> bool:
+    """Whether the card has a flex side."""
     return "/" in card
 
 
@@ -65,6 +68,7 @@ def flex_color_of(card: str) -> str:
 
 
 def points_of(card: str) -> int:
+    """The points of a card (rules 1)."""
     if is_wild(card):
         return 50
     return int(card[1]) if is_number(card) else 20
@@ -107,6 +111,7 @@ def full_rules(rules: dict[str, Any], players: int) -> dict[str, Any]:
 
 
 def check_deck(deck: Any) -> None:
+    """Raise ValueError for a deck that rules 9 does not allow."""
     if not isinstance(deck, dict):
         raise ValueError("deck must be counts by face")
     for face, count in deck.items():
@@ -554,6 +559,7 @@ def choose(rng: random.Random, legal: list[str], style: str) -> str:
 
 
 def shuffled(rng: random.Random, cards: list[str]) -> list[str]:
+    """The cards in a random order."""
     return rng.sample(cards, len(cards))
 
 

@@ -231,14 +231,17 @@ class Witness:
 
 
 def hand(state: State, seat: int) -> Counter[str]:
+    """The cards of a seat."""
     return Counter(CODES[face] for face in state.hand(seat))
 
 
 def wilds(held: Counter[str]) -> Counter[str]:
+    """The wilds among these cards."""
     return Counter({card: count for card, count in held.items() if card.startswith("W")})
 
 
 def text(held: Counter[str]) -> str:
+    """These cards as one text."""
     return " ".join(held.elements())
 
 
