@@ -10,13 +10,12 @@ import numpy.typing as npt
 from agents.flex_policies import features
 from agents.policy import Decisions, Policy
 from experiments.flex_timing.simulate import sample, winners
-from uno_flex_env.actions import text_to_action
+from uno_flex_env.actions import DRAW
 from uno_flex_env.observation import LAYOUT
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import decision_noise
 
-_DRAW = text_to_action("draw")
 _POWER = LAYOUT["power"].slice
 TWINS = ("green", "red", "last")
 """The current player's Power is green; it is red; it is green and all others are red."""
@@ -25,7 +24,7 @@ TWINS = ("green", "red", "last")
 def has_twin(decisions: Decisions) -> npt.NDArray[np.bool_]:
     """(B,), whether a decision starts a turn and another Power is green, so that the own one may be green or red."""
     others = decisions.observation[:, _POWER][:, 1:].sum(axis=1) > 0
-    both: npt.NDArray[np.bool_] = others & (decisions.action_mask[:, _DRAW] != 0)
+    both: npt.NDArray[np.bool_] = others & (decisions.action_mask[:, DRAW] != 0)
     return both
 
 

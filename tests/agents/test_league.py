@@ -15,10 +15,9 @@ from agents.rollout import GameConfig, Rollout
 from agents.rule_bot import RuleBot
 from tests.support.learning import CPU, KINDS, collect, make_network, pairs
 from uno_flex_env import Rules
-from uno_flex_env.actions import text_to_action
+from uno_flex_env.actions import DRAW
 
 BOTS = ("flex_any", "never_flex", "random")
-DRAW = text_to_action("draw")
 
 
 def note(league: League, member: int, games: int, wins: int, num_players: int = 2) -> None:

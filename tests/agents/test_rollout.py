@@ -18,9 +18,8 @@ from agents.rollout import GameConfig, Rollout, advantages
 from tests.support.episodes import SHORT
 from tests.support.learning import CPU, KINDS, NAMES, collect, make_network, pairs
 from uno_flex_env import IllegalActionError, Rules
-from uno_flex_env.actions import text_to_action
+from uno_flex_env.actions import DRAW
 
-DRAW = text_to_action("draw")
 ALONE = LeagueConfig()
 MIXED = LeagueConfig(fraction=0.5, opponents=("flex_any", "random"))
 ALL = tuple(range(2, 9))

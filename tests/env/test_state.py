@@ -20,11 +20,10 @@ from hypothesis import strategies as st
 from tests.support.playing import PHASES, decision, mixed_table, wander
 from uno_flex_env import Game, Match, Rules, State
 from uno_flex_env._core import LAYOUT, NUM_FEATURES, STATE_FIELDS, STATE_SIZE
-from uno_flex_env.actions import text_to_action
+from uno_flex_env.actions import DRAW
 from uno_flex_env.cards import card_to_text
 from uno_flex_env.state import STATE_DTYPE, state_from_json, state_to_json
 
-DRAW = text_to_action("draw")
 FIELDS = [name for name, *_ in STATE_FIELDS]
 
 

@@ -21,13 +21,11 @@ import numpy.typing as npt
 
 from uno_flex_env import Rules
 from uno_flex_env._core import Reshuffles, State
-from uno_flex_env.actions import NUM_ACTIONS, text_to_action
+from uno_flex_env.actions import DRAW, NUM_ACTIONS
 from uno_flex_env.cards import FACES, text_to_card
 from uno_flex_env.observation import NUM_FEATURES
 
 ME, THEM = 0, 1
-DRAW = text_to_action("draw")
-"""All actions before it play a card."""
 
 Cards = tuple[int, ...]
 Floats = npt.NDArray[np.float64]
