@@ -140,7 +140,7 @@ def test_a_refusal_exits_with_status_2_and_names_line_ply_and_reason(tmp_path):
     assert done.returncode == 2
     assert len(done.stdout.splitlines()) == 2
     assert done.stderr == (
-        f"python -m uno_flex_env replay: {path}: line 2, ply 1: draw is illegal: the round is over\n"
+        f"python -m uno_flex_env replay: {path}: line 2, ply 1: draw is illegal: the round is over (rules 10.7)\n"
     )
 
 
