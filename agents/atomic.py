@@ -1,4 +1,4 @@
-"""Writing results so that a run may be killed at any time."""
+"""Atomic writes, so that a run may be killed at any time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file, or replace it. Whoever reads it finds all of the old data or all of the new."""
+    """Write or replace a file. A reader finds either all of the old data or all of the new."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with part.open("wb") as file:
@@ -22,7 +22,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def write_new(paths: Iterable[Path], data: bytes) -> Path:
-    """Write the first of these files that nobody has written yet; FileExistsError if there is none."""
+    """Write the first of these files that does not exist yet, and return it; FileExistsError if all exist."""
     taken = FileExistsError("no file was named")
     for path in paths:
         try:
@@ -40,7 +40,7 @@ def write_new(paths: Iterable[Path], data: bytes) -> Path:
 
 
 def new_folder(parent: Path, name: str) -> Path:
-    """A folder that nobody has written to: parent/name, or with -2, -3 and so on after the name."""
+    """Make a new folder: parent/name, or name-2, name-3 and so on if that exists."""
     for number in count(1):
         folder = parent / (name if number == 1 else f"{name}-{number}")
         try:

@@ -1,4 +1,4 @@
-"""Files of tensors with their description: safetensors with a JSON text in the header. Reading one runs no code."""
+"""Files of networks: safetensors with a description as JSON in the header. Loading executes no code."""
 
 from __future__ import annotations
 
@@ -24,17 +24,19 @@ POLICY = "policy.safetensors"
 """The network of a run, in its folder."""
 
 ENVIRONMENT = {"name": "uno_flex_v0", "features": NUM_FEATURES, "actions": NUM_ACTIONS}
-"""What a network was made for. Rules, rewards and observations change only together with the version in the name."""
+"""The environment of a network. Rules, rewards and observations change only together with the version in the name."""
 
 _KEY = "uno_flex"
 
 
 def save(path: Path, kind: str, tensors: Mapping[str, torch.Tensor], about: Mapping[str, Any]) -> None:
-    """Write tensors and what is to be known about them. Whoever reads the file finds all of the old or all of the new.
+    """Write tensors and a description of them, atomically.
 
     Args:
-        kind: of the contents, with a version: whoever loads names the same.
-        about: plain values that JSON can hold.
+        path: the file.
+        kind: name and version of the format; `load` must ask for the same.
+        tensors: by name.
+        about: the description, of values that JSON can hold.
     """
     text = json.dumps({"format": kind, "environment": ENVIRONMENT, "version": uno_flex_env.__version__, **about})
     data = safetensors.torch.save({name: tensor.contiguous() for name, tensor in tensors.items()}, {_KEY: text})
@@ -47,7 +49,7 @@ def load(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]
     Raises:
         ValueError: the file is something else, of another kind, or of another version of the environment.
     """
-    data = path.read_bytes()  # once: the file may be replaced at any time, and `safe_open` opens it twice
+    data = path.read_bytes()  # once, since the file may be replaced at any time; `safe_open` opens it twice
     try:
         tensors = safetensors.torch.load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
@@ -72,10 +74,10 @@ def save_network(path: Path, network: ActorCritic, about: Mapping[str, Any]) -> 
 
 
 def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
-    """A network and the notes about it; ValueError if the file is another or its weights do not fit."""
+    """A network and the notes about it; ValueError if the file holds no network or its weights do not fit."""
     weights, description = load(path, POLICY_FORMAT)
     try:
-        with torch.random.fork_rng(devices=[]):  # first weights are random, these only for a moment
+        with torch.random.fork_rng(devices=[]):  # the first weights are random and are replaced at once
             network = ActorCritic(NetworkConfig(**description["network"]))
         network.load_state_dict(weights)
     except (TypeError, RuntimeError) as error:
@@ -84,11 +86,11 @@ def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
 
 
 PRETRAINED = Path(__file__).with_name("pretrained")
-"""The networks that come with the project: NAME.safetensors, and NAME.md to say how it was made and what it beats."""
+"""The networks that come with the project: NAME.safetensors, and NAME.md on how it was made and what it beats."""
 
 
 def find_policy(name: str) -> Path | None:
-    """The file of a network, by its own name, its run's folder or a pretrained one's name; None if there is none."""
+    """The file of a network by its path, its run's folder, or its name if it is pretrained; None if there is none."""
     for path in (Path(name), Path(name) / POLICY, PRETRAINED / f"{name}.safetensors"):
         if path.is_file():
             return path

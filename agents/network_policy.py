@@ -14,7 +14,7 @@ from agents.policy import Actions, Decisions
 from uno_flex_env.seeding import uniforms
 
 ROWS = 4096
-"""Computed at once: enough to keep the processor busy, few enough to stay in its cache."""
+"""Decisions that are computed at once: enough to keep the processor busy, few enough to stay in its cache."""
 
 
 class NetworkPolicy:
@@ -24,7 +24,7 @@ class NetworkPolicy:
     everywhere.
 
     Args:
-        network: used as it is; hand in a copy of one that goes on learning.
+        network: used as it is; pass a copy of a network that continues to learn.
         name: see `Policy.name`.
         greedy: always take the likeliest action instead.
         reward: what its critic has learned to expect, see `uno_flex_env.vec_env.VecEnv`.

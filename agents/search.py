@@ -1,7 +1,7 @@
-"""Policies that think before they move: playouts in worlds that agree with what the player knows.
+"""Policies that look ahead: playouts in worlds that agree with what the player knows.
 
-Both kinds begin with the move of a policy that they are to improve, and leave it only for one that is better beyond
-the noise of the playouts. Neither sees a hidden card: `Decisions.views` holds none.
+Both kinds improve on another policy, the prior. They take its action unless another one is better beyond the noise of
+the playouts. Neither sees a hidden card: `Decisions.views` holds none.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class BotSearch:
 
     Args:
         name: see `Policy.name`.
-        prior: gives the moves that are kept in doubt.
-        budget: for each move.
+        prior: its action is the default.
+        budget: for each decision.
         method: "tree" or "flat".
     """
 
@@ -52,36 +52,32 @@ class BotSearch:
 
 
 class NetworkSearch:
-    """Playouts by a network: its likely actions are tried in the same worlds, it plays on for all seats until the
-    player has decided some more times, and its critic says what has come of it.
+    """Search with a network. Its likely actions are the candidates. All are played in the same worlds; then the network
+    plays on for all seats until the player has decided some more times, and its critic values the position.
 
     Args:
         name: see `Policy.name`.
-        prior: its likeliest move is kept in doubt. It must not need past events, nor its critic hidden cards; it has
-            learned from the reward "win".
-        budget: for each move; a simulation is one candidate in one world. torch's other threads, if it has any, come
-            on top of a time.
+        prior: its likeliest action is the default. It must read no past events, its critic must need no hidden cards,
+            and it must have learned from the reward "win".
+        budget: for each decision; a simulation is one candidate in one world. Time counts on the searching thread
+            alone, without other threads of torch.
     """
 
     looks_ahead = True
     history = 0
     LIKELY = 0.003
-    """Actions of at least this probability are candidates, at two players several in 4.8 decisions a round. With 0.01 a
-    tenth less is gained, with 0.0001 a fifth more; but then there are 4.3 at eight players, and half of a budget of a
-    tenth of a second goes before anything is known of them."""
+    """Actions of at least this probability are candidates. A lower value gains more with two players, but with eight it
+    makes too many candidates for a small budget (docs/benchmarks.md)."""
     AHEAD = 4
-    """How many more decisions of the player are played before the critic is asked. With a tenth of a second a move this
-    gains 1.2 points of win rate at a decision with several candidates (200 of the champion at two players, each tried
-    in 2,048 worlds to the end), of 1.7 that there are; asked at once it is 0.1, after 1 more decision 0.8, after 2 and
-    after 6 1.2."""
+    """How many more decisions of the player are played before the critic is asked (docs/benchmarks.md)."""
     WORLDS = 32
-    """Tried at once, and the fewest to decide by."""
+    """Worlds that are played side by side, and the fewest to decide by."""
     CONFIDENCE = 1.0
-    """Standard errors by which a candidate must be ahead of the default move."""
+    """Standard errors by which a candidate must lead the default."""
     LONGEST = 500
-    """Decisions of all seats after which the critic is asked in any case: what knows nothing can draw for ever."""
-    BEATEN = 3.0
-    """Standard errors behind the best one after which a candidate is given up."""
+    """Decisions of all seats after which the critic is asked in any case: an untrained network can draw for ever."""
+    DROP_LEAD = 3.0
+    """A candidate is dropped when the best one leads it by more standard errors than this."""
 
     def __init__(self, name: str, prior: NetworkPolicy, budget: Budget) -> None:
         if prior.network.critic is not None or prior.history:
@@ -114,14 +110,14 @@ class NetworkSearch:
             if self.budget.simulations and spent > self.budget.simulations:
                 break
             if worlds and began + elapsed * (1 + self.WORLDS / worlds) > until:
-                break  # there is no time for as many again
+                break  # no time for another batch of worlds
             keys = splitmix64(key + np.arange(worlds, worlds + self.WORLDS, dtype=np.uint64))
             played = self._play_on(view, candidates, keys, until)
             if played is None:
                 break
             won = np.concatenate([won, played])
             if len(won).bit_count() == 1:  # at 32, 64, 128 and so on
-                keep = lead(won, int(won.mean(axis=0).argmax())) <= self.BEATEN
+                keep = lead(won, int(won.mean(axis=0).argmax())) <= self.DROP_LEAD
                 candidates, won = candidates[keep], won[:, keep]
         if not len(won):
             return default
@@ -137,46 +133,47 @@ class NetworkSearch:
         """The player's chance to win after each candidate in each world, (worlds, candidates); None if it takes longer
         than `until` on the thread's clock."""
         viewer, count = int(view.viewers[0]), candidates.size
-        tables = view.repeat(len(keys)).determinize(keys).repeat(count)
-        tables.apply(np.tile(candidates, len(keys)))
-        chance = np.zeros(len(tables))
-        rows = np.arange(len(tables))  # of `chance`, for each table that goes on
-        left = np.full(len(tables), self.AHEAD)  # decisions of the player
+        positions = view.repeat(len(keys)).determinize(keys).repeat(count)
+        positions.apply(np.tile(candidates, len(keys)))
+        chance = np.zeros(len(positions))
+        rows = np.arange(len(positions))  # the row of `chance` for each position that goes on
+        left = np.full(len(positions), self.AHEAD)  # decisions of the player until the critic is asked
         for step in range(self.LONGEST):
-            current_players = tables.current_player
-            chance[rows[current_players < 0]] = tables.winners[current_players < 0] == viewer
+            current_players = positions.current_player
+            chance[rows[current_players < 0]] = positions.winners[current_players < 0] == viewer
             asked = (current_players == viewer) & (left == 0) | (current_players >= 0) & (step == self.LONGEST - 1)
             if asked.any():
-                chance[rows[asked]] = self._chance(tables[asked], viewer)
+                chance[rows[asked]] = self._chance(positions[asked], viewer)
             going = (current_players >= 0) & ~asked
             if not going.any():
                 break
             if time.thread_time() > until:
                 return None
-            tables, rows, left = tables[going], rows[going], left[going] - (current_players[going] == viewer)
-            observations, masks = tables.observe()
+            positions, rows, left = positions[going], rows[going], left[going] - (current_players[going] == viewer)
+            observations, masks = positions.observe()
             logits = torch.where(torch.from_numpy(masks) != 0, self._ask(observations)[0].float(), -torch.inf)
-            tables.apply(logits.argmax(dim=1).numpy())
+            positions.apply(logits.argmax(dim=1).numpy())
         return chance.reshape(len(keys), count)
 
-    def _chance(self, tables: Positions, viewer: int) -> Floats:
-        """What the critic expects for the player, from the reward "win", -1 / (n - 1) to 1, to a chance, 0 to 1."""
-        n = tables.num_players
-        values = self._ask(tables.observe(np.full(len(tables), viewer))[0])[1].float().numpy()
+    def _chance(self, positions: Positions, viewer: int) -> Floats:
+        """The player's chance to win, (P,) from 0 to 1; the critic's value of it is from -1 / (n - 1) to 1."""
+        n = positions.num_players
+        values = self._ask(positions.observe(np.full(len(positions), viewer))[0])[1].float().numpy()
         return np.asarray((values * (n - 1) + 1) / n, np.float64)
 
     @torch.inference_mode()
     def _ask(self, observations: npt.NDArray[np.uint8]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits and values by the fastest products that there are: worlds are noisier than their rounding."""
+        """Logits and values by the fastest matrix products; their rounding is small beside the noise of the worlds."""
         with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == torch.bfloat16):
             logits, values = self.prior.network(torch.from_numpy(observations))
         return logits, values
 
 
 def lead(won: Floats, best: int) -> Floats:
-    """By how many standard errors one column of chances exceeds each, paired row by row: (C,).
+    """By how many standard errors column `best` of (W, C) chances exceeds each column, paired row by row: (C,).
 
-    One row is added in which it wins and the other loses, and one of the opposite, so that few rows prove little.
+    Two rows are added, one in which it wins and the other column loses and one of the opposite, so that few rows prove
+    little.
     """
     ahead = np.concatenate([won[:, [best]] - won, np.ones((1, won.shape[1])), -np.ones((1, won.shape[1]))])
     leads: Floats = ahead.mean(axis=0) / (ahead.std(axis=0) / np.sqrt(len(ahead)))
@@ -184,7 +181,7 @@ def lead(won: Floats, best: int) -> Floats:
 
 
 def views_of(decisions: Decisions, name: str) -> Views:
-    """The views that a search needs; ValueError where nobody has given any."""
+    """The views that a search needs; ValueError if there are none."""
     if decisions.views is None:
         raise ValueError(
             f"{name} looks ahead and needs Decisions.views, which environments don't give; match play does"

@@ -15,6 +15,7 @@ from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
 from agents.policy import Decisions, Policy
 from agents.policy_factory import make_policy
+from agents.policy_spec import PolicySpec
 from tests.support.episodes import EVERY_PHASE, RULE_SETS
 from uno_flex_env import Rules, VecEnv
 from uno_flex_env.batch import BOTS
@@ -286,3 +287,23 @@ def test_unknown_policies_are_refused_by_name(spec, message):
     """The message says what there is."""
     with pytest.raises(ValueError, match=message):
         make_policy(spec)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "network"),
+    [
+        ("random", "rule bot", None),
+        ("expert-hold_wilds", "expert", None),
+        ("champion", "network", "champion"),
+        ("runs/a-b:greedy", "network", "runs/a-b"),
+        ("search:100ms,champion:greedy", "search", "champion"),
+        ("flat:50", "flat", None),
+        ("search:50,search:20,runs/x", "search", "runs/x"),
+        ("module.path:Class", "class", None),
+    ],
+)
+def test_a_name_says_which_network_plays(name, kind, network):
+    """Results hold for this file alone. Seen red with the prior of a search left out."""
+    spec = PolicySpec.parse(name)
+
+    assert (spec.text, spec.kind, spec.network) == (name, kind, network)
