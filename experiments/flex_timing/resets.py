@@ -11,11 +11,10 @@ from agents.candidates import FLEX_CARDS, with_effect
 from agents.flex_policies import OTHER_PLAYS
 from agents.policy import Policy
 from experiments.flex_timing.simulate import Step, dealt, played
-from uno_flex_env.actions import FLEX_ACTIONS, WILD_ACTIONS, actions_where, text_to_action
+from uno_flex_env.actions import DRAW, FLEX_ACTIONS, WILD_ACTIONS, actions_where
 from uno_flex_env.cards import FACES
 from uno_flex_env.rules import Rules
 
-_DRAW = text_to_action("draw")
 ICONS = actions_where(lambda a: a.face is not None and FACES[a.face].flip_icon)
 PLAIN = OTHER_PLAYS & with_effect("none") & ~WILD_ACTIONS & ~FLEX_CARDS & ~ICONS
 """Classic numbers without the flip icon, which icons are compared with."""
@@ -79,7 +78,7 @@ class _Watch:
         green = step.before.fields["green"].astype(np.int64)
         current_player = step.before.current_player.astype(np.int64)
         own = 1 << current_player
-        turn = step.decisions.action_mask[:, _DRAW] != 0
+        turn = step.decisions.action_mask[:, DRAW] != 0
         self._add("turns", step.rows[turn])
         self._add("red_turns", step.rows[turn & ((green & own) == 0)])
         self._preferences(step, green, own)
@@ -116,7 +115,7 @@ class _Watch:
         """Count what the policy plays where it can choose."""
         legal, rows, actions = step.decisions.action_mask != 0, step.rows, step.actions
         red, last = (green & own) == 0, green == own
-        turn = legal[:, _DRAW]
+        turn = legal[:, DRAW]
         chance = turn & (legal & FLEX_ACTIONS).any(axis=1) & (legal & OTHER_PLAYS).any(axis=1)
         for who, which in (("last", last), ("not_last", ~last)):
             self._add(f"chances_{who}", rows[chance & which])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from agents.flex_policies import FLEX_KINDS, KIND_FLAGS, OTHER_PLAYS, features, spend_or_hold
 from agents.policy import Decisions, Policy
 from experiments.flex_timing.simulate import Flags, Sample, Whole, sample, winners
-from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, text_to_action
+from uno_flex_env.actions import ACTIONS, DRAW, FLEX_ACTIONS
 from uno_flex_env.observation import SIZE_STEPS, parts
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import decision_noise
@@ -27,10 +27,9 @@ OTHER, DRAWING, LEADER, NEXT, LARGEST = range(len(FLEX_KINDS), len(KINDS))
 MAX_WORLDS = 64
 """The worlds that a candidate wins are the bits of one number."""
 
-_DRAW = text_to_action("draw")
 _TARGETED = np.array([action.offset > 0 for action in ACTIONS])
 _KIND_OF = np.where(KIND_FLAGS.any(axis=0), KIND_FLAGS.argmax(axis=0), OTHER)
-_KIND_OF[_DRAW] = DRAWING
+_KIND_OF[DRAW] = DRAWING
 
 
 def of_interest(situation: Situation) -> Callable[[Decisions], Flags]:
@@ -46,14 +45,14 @@ def _hold(decisions: Decisions) -> Flags:
 def _stuck(decisions: Decisions) -> Flags:
     legal = decisions.action_mask != 0
     several = parts(decisions.observation)["hand_sizes"][:, 0, 1] != 0
-    only: Flags = (legal & FLEX_ACTIONS).any(axis=1) & ~(legal & OTHER_PLAYS).any(axis=1) & legal[:, _DRAW] & several
+    only: Flags = (legal & FLEX_ACTIONS).any(axis=1) & ~(legal & OTHER_PLAYS).any(axis=1) & legal[:, DRAW] & several
     return only
 
 
 def _target(decisions: Decisions) -> Flags:
     several = parts(decisions.observation)["hand_sizes"][:, 0, 1] != 0
     legal = decisions.action_mask != 0
-    aimed: Flags = (legal & _TARGETED).any(axis=1) & legal[:, _DRAW] & several
+    aimed: Flags = (legal & _TARGETED).any(axis=1) & legal[:, DRAW] & several
     return aimed
 
 
@@ -127,8 +126,8 @@ def _candidates(policy: Policy, decisions: Decisions) -> Iterator[CandidateColum
     second = legal & OTHER_PLAYS
     second[np.arange(len(decisions)), _act_within(policy, decisions, second)] = False
     yield from _favorites(policy, decisions, second, first=False)
-    rows = np.flatnonzero(legal[:, _DRAW])
-    yield rows, np.full(rows.size, DRAWING), np.full(rows.size, _DRAW), np.zeros(rows.size, np.bool_)
+    rows = np.flatnonzero(legal[:, DRAW])
+    yield rows, np.full(rows.size, DRAWING), np.full(rows.size, DRAW), np.zeros(rows.size, np.bool_)
 
 
 def _favorites(policy: Policy, decisions: Decisions, among: Flags, first: bool = True) -> Iterator[CandidateColumns]:
