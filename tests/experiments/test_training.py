@@ -301,7 +301,7 @@ def check_charts(folder: Path) -> None:
         assert len(wins) == 2
         assert all(below < mean < above for below, mean, above in zip(low, wins, high, strict=True))
     assert {tag.split("/")[0] for tag in tags} == {"1 strength", "2 play", "3 learning", "4 speed", "5 league"}
-    assert {"3 learning/entropy", "3 learning/kl", "3 learning/explained_variance", "2 play/flex_rate"} <= tags
+    assert {"3 learning/entropy", "3 learning/approx_kl", "3 learning/explained_variance", "2 play/flex_rate"} <= tags
     steps = [event.step for event in events.Scalars("3 learning/entropy")]
     assert steps == sorted(set(steps))
     assert steps == [line["decisions"] for line in told(folder) if "strength" not in line]
