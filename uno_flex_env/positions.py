@@ -1,4 +1,4 @@
-"""Many rounds side by side, each in a state of its own: for search, and for studies of what might have been."""
+"""Many states side by side: to search, and to compare what follows from different actions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from uno_flex_env.rules import Rules
 from uno_flex_env.state import STATE_DTYPE
 
 METHODS = ("flat", "tree")
-"""Of `Views.search`."""
+"""What `Views.search` can use."""
 MOST_COPIES = 1 << 24
 """The most times that a row may be repeated or played out."""
 MOST_SIMULATIONS, MOST_SECONDS = 10**9, 600
-"""Of a search: its tree grows by some 30 bytes a simulation."""
+"""The largest budgets of a search. The tree takes about 30 bytes for each simulation."""
 
 
 class Positions:
-    """N rounds of one number of players.
+    """N states, the rows, with the same number of players.
 
     >>> import numpy as np
     >>> from uno_flex_env import Game
@@ -38,7 +38,7 @@ class Positions:
     True
 
     Args:
-        states: at least one; they are copied.
+        states: at least one state; they are copied.
     """
 
     def __init__(self, states: Sequence[State]) -> None:
@@ -67,11 +67,11 @@ class Positions:
         return len(self.core)
 
     def __getitem__(self, which: Any) -> Positions:
-        """Copies of some rows, in the order of any index that numpy takes for one axis."""
+        """Copies of the rows that an index names: any index that numpy takes for one axis."""
         return self._around(self.core.take(_rows(len(self), which)), self.num_players)
 
     def repeat(self, times: int) -> Positions:
-        """Each row so many times in a row."""
+        """Each row `times` times, its copies one after another."""
         check_whole("times", times, 1, MOST_COPIES)
         return self[np.repeat(np.arange(len(self)), times)]
 
@@ -81,24 +81,24 @@ class Positions:
 
     @property
     def fields(self) -> npt.NDArray[Any]:
-        """(N,) of `uno_flex_env.state.STATE_DTYPE`: a copy of everything, by the names of the core's struct."""
+        """(N,) `uno_flex_env.state.STATE_DTYPE`: a copy of every field of the core's struct, by name."""
         rows = np.empty((len(self), STATE_SIZE), np.uint8)
         self.core.write_bytes(rows)
         return rows.view(STATE_DTYPE)[:, 0]
 
     @property
     def current_player(self) -> npt.NDArray[np.int8]:
-        """(N,), who decides; -1 where the round is over."""
+        """(N,) int8, the seat that decides; -1 where the round is over."""
         return self._turns()[0]
 
     @property
     def winners(self) -> npt.NDArray[np.int8]:
-        """(N,), who has won; -1 for nobody, or not yet."""
+        """(N,) int8, the seat that has won; -1 where nobody has, or the round goes on."""
         return self._turns()[1]
 
     @property
     def is_over(self) -> npt.NDArray[np.bool_]:
-        """(N,)."""
+        """(N,) bool, whether the round is over."""
         over: npt.NDArray[np.bool_] = self.current_player < 0
         return over
 
@@ -108,10 +108,16 @@ class Positions:
         return current_players, winners
 
     def observe(self, viewers: npt.ArrayLike | None = None) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int8]]:
-        """Observations (N, 640) uint8 and masks (N, 216) int8 of whoever decides, or of these seats (N,).
+        """What one seat of each row sees.
 
-        Where the viewer does not decide, the mask is all zero. ValueError for a row in which nobody decides, if no
-        viewers are given.
+        Args:
+            viewers: (N,) seats; the current players if None.
+
+        Returns:
+            Observations (N, 640) uint8 and masks (N, 216) int8. The mask of a viewer who does not decide is all zero.
+
+        Raises:
+            ValueError: No viewers are given and a round is over, or a row has no such seat.
         """
         seats = _whole("viewers", self.current_player if viewers is None else viewers, np.int8)
         observations = np.empty((len(self), NUM_FEATURES), np.uint8)
@@ -120,10 +126,11 @@ class Positions:
         return observations, masks
 
     def apply(self, actions: npt.ArrayLike) -> None:
-        """Take an action in each row, (N,) whole numbers; -1 leaves a row alone.
+        """Take an action in each row, (N,) integers; -1 leaves a row as it is.
 
         Raises:
-            IllegalActionError: the message names the row, the action and what is legal; no row has moved.
+            IllegalActionError: An action is illegal. The message names the row, the action and the legal actions. No
+                row has changed.
         """
         array = _whole("actions", actions, np.int64)
         if array.size and not -1 <= array.min() <= array.max() < NUM_ACTIONS:
@@ -135,11 +142,15 @@ class Positions:
             raise IllegalActionError(f"row {row}: {describe_illegal(int(array[row]), mask)}")
 
     def set_power(self, green: npt.ArrayLike) -> None:
-        """Turn Powers, (N,) with a bit for each seat; at least one must be green (rules 5). Legal actions follow."""
+        """Set the Powers of each row, and with them the legal actions.
+
+        Args:
+            green: (N,) integers; bit s is set if the Power of seat s is green. At least one must be (rules 5).
+        """
         self.core.set_power(_whole("green", green, np.uint8))
 
     def hide(self) -> Views:
-        """What whoever decides in each row can know. ValueError if a round is over."""
+        """What the current player of each row knows. ValueError if a round is over."""
         return Views(self.core.hide(), self.num_players)
 
     def playout(
@@ -193,9 +204,9 @@ def playout(
 
 
 class Views:
-    """What one player knows of each of N rounds: made by `Positions.hide`.
+    """What one player of each of N states knows: `Positions.hide` makes it.
 
-    Hidden cards are blank in it, so nothing that works on views can peek.
+    Hidden cards are blank, so code that works on views can't peek.
     """
 
     def __init__(self, core: _core.Views, num_players: int) -> None:
@@ -205,22 +216,26 @@ class Views:
         return len(self.core)
 
     def __getitem__(self, which: Any) -> Views:
-        """Copies of some rows, in the order of any index that numpy takes for one axis."""
+        """Copies of the rows that an index names: any index that numpy takes for one axis."""
         return Views(self.core.take(_rows(len(self), which)), self.num_players)
 
     def repeat(self, times: int) -> Views:
-        """Each row so many times in a row."""
+        """Each row `times` times, its copies one after another."""
         check_whole("times", times, 1, MOST_COPIES)
         return self[np.repeat(np.arange(len(self)), times)]
 
     @property
     def viewers(self) -> npt.NDArray[np.int8]:
-        """(N,), whose view it is; that player decides."""
+        """(N,) int8, the seat whose view it is; this player decides."""
         return np.array(self.core.viewers, np.int8)
 
     def determinize(self, keys: npt.ArrayLike, *, num_threads: int = 1) -> Positions:
-        """A full state for each view that agrees with it, drawn by its key, (N,) whole numbers: see
-        `View.determinize`."""
+        """A world for each view, (N,) states: see `View.determinize`.
+
+        Args:
+            keys: (N,) uint64. All random numbers of a row follow from its key.
+            num_threads: threads that share the rows.
+        """
         worlds = self.core.draw_worlds(_whole("keys", keys, np.uint64), num_threads)
         return Positions._around(worlds, self.num_players)
 
@@ -306,7 +321,7 @@ def _whole(name: str, numbers: npt.ArrayLike, dtype: type[np.integer[Any]]) -> n
 
 
 def _masks(masks: npt.ArrayLike, rows: int) -> npt.NDArray[np.int8]:
-    """Masks (rows, 216) as int8, 1 for each action that is allowed; ValueError for another shape or other values."""
+    """Masks (rows, 216) as int8, 1 for each action that is allowed; ValueError for another shape or type."""
     array = np.asarray(masks)
     if array.shape != (rows, NUM_ACTIONS) or array.dtype.kind not in "biu":
         raise ValueError(f"masks must be {rows} rows of {NUM_ACTIONS} whole numbers, got {array.dtype} {array.shape}")

@@ -9,7 +9,7 @@ import numpy as np
 from uno_flex_env._core import STATE_FIELDS, STATE_SIZE, State
 
 FORMAT = "uno-flex-state/2"
-"""Name and version of the form. Version 2 renamed fields of version 1; see the changelog."""
+"""Name and version of the format. Version 2 renamed fields of version 1 (see CHANGELOG.md), which can't be read."""
 
 
 def _field(name: str, offset: int, size: int, item: int, columns: int) -> tuple[str, Any, tuple[int, ...], int]:
@@ -30,14 +30,19 @@ STATE_DTYPE = _dtype()
 
 
 def state_to_json(state: State) -> dict[str, Any]:
-    """A dict of plain numbers and lists that `json` can write; it holds everything, hidden cards and generator too."""
+    """Every field as numbers and lists that `json` can write, hidden cards and the random generator included."""
     row = np.frombuffer(state.to_bytes(), STATE_DTYPE)[0]
     assert STATE_DTYPE.names is not None
     return {"format": FORMAT} | {name: row[name].tolist() for name in STATE_DTYPE.names}
 
 
 def state_from_json(data: dict[str, Any]) -> State:
-    """The state that `state_to_json` wrote; ValueError for anything that is no valid state."""
+    """The state that `state_to_json` wrote.
+
+    Raises:
+        ValueError: The format is another one, a field is missing, unknown or out of range, or the rules allow no such
+            state.
+    """
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         given = data.get("format") if isinstance(data, dict) else None
         raise ValueError(f"not a state: its format must be {FORMAT!r}, got {given!r}")
@@ -59,7 +64,7 @@ def state_from_json(data: dict[str, Any]) -> State:
 
 
 def _same_numbers(a: Any, b: Any) -> bool:
-    """Equal as JSON, where true and 1.0 are not 1."""
+    """Whether two values are equal as JSON integers: true and 1.0 are not 1."""
     if isinstance(a, list):
         return isinstance(b, list) and len(a) == len(b) and all(map(_same_numbers, a, b))
     return type(b) is int and a == b

@@ -253,7 +253,8 @@ void bind_positions(nb::module_& m) {
         .def("hide", &hide_all)
         .def("play_out", &play_out_all, "bots"_a, "keys"_a, "repeats"_a, "num_threads"_a, "winners"_a, "points"_a);
 
-    nb::class_<Views>(m, "Views", "What whoever decides sees of such states; uno_flex_env.positions is its face.")
+    nb::class_<Views>(m, "Views",
+                      "What the current player of each such state knows; uno_flex_env.positions is its face.")
         .def("__len__", [](const Views& v) { return v.states.size(); })
         .def("take", &take_views, "rows"_a)
         .def_prop_ro("viewers", [](const Views& v) { return std::vector<int>(v.viewers.begin(), v.viewers.end()); })

@@ -1,4 +1,4 @@
-// States and views side by side, as Python holds them: bindings_positions.cpp.
+// Many states or views side by side: what bindings_positions.cpp gives to Python.
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 UNO_FLEX_BEGIN
 
-/// Rounds of one number of players.
+/// States with the same number of players.
 struct Positions {
     std::vector<State> states;
 };
 
-/// What whoever decides can know of such rounds.
+/// What the current player of each such state knows.
 struct Views {
     std::vector<State> states;
     std::vector<int8_t> viewers;

@@ -1,7 +1,7 @@
 // Looking ahead from what one player sees. A search draws worlds that agree with the view, tries the candidates in them,
 // and lets rule bots play on to the end. It counts how often the player wins the round.
 //
-// Playouts are noisy, and the best of many noisy means is mostly the luckiest one. So each search has a default action,
+// Playouts are noisy, and the best of many noisy means is mostly one that was lucky. So each search has a default action,
 // the choice of the policy that it is to improve. It returns another action only if that has won significantly more
 // often.
 //

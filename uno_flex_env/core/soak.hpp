@@ -13,12 +13,13 @@ using uno_flex_kernel::Soak;
 
 namespace soaking {
 
-constexpr int kViewEvery = 16;  // a view costs as much as some ten checks
-/// Actions of a round after which nobody draws by choice, so that it ends. Not every round does: where a drawn card must
-/// be played, two players who hold nothing else that fits can hand two cards to and fro for ever.
+constexpr int kViewEvery = 16;  // check a view after every 16th action, since it takes as long as about ten states
+/// After this many actions, nobody draws by choice, so that the round ends. Some rounds never do: where a drawn card must
+/// be played, two players without another card that fits can pass two cards back and forth for ever.
 constexpr int kPatience = 2048;
 
-/// What must hold of a full state drawn from what a player sees: it is valid and looks to that player like the real one.
+/// Draw a world from what a player sees. It must be a valid state and look to this player like the real one. Returns the
+/// fault, or nullptr.
 inline const char* view_fault(const State& s, int viewer, uint64_t seed) {
     const State drawn = determinize(hide(s, viewer), viewer, seed);
     if (const char* why = check(drawn)) return why;
@@ -31,7 +32,7 @@ inline const char* view_fault(const State& s, int viewer, uint64_t seed) {
                                                                                : nullptr;
 }
 
-/// Sets job.why, and job.viewer where the fault is in what a player sees.
+/// Sets job.why to the fault if there is one, and job.viewer if it is in what a player sees.
 inline bool is_faulty(const State& s, Soak& job, uint64_t& rng) {
     job.why = check(s);
     if (!job.why && !is_over(s) && !any(s.legal)) job.why = "nobody can do anything, but the round goes on";
@@ -43,7 +44,7 @@ inline bool is_faulty(const State& s, Soak& job, uint64_t& rng) {
     return job.why != nullptr;
 }
 
-/// Play the round to its end; false if a fault was found on the way or the round has to be given up.
+/// Play the round to its end. False if there was a fault, or the round was too long and was abandoned.
 inline bool play_round(State& s, Soak& job, uint64_t& rng) {
     for (job.length = 0; !is_faulty(s, job, rng); ++job.length) {
         if (is_over(s)) return true;
@@ -62,8 +63,8 @@ inline bool play_round(State& s, Soak& job, uint64_t& rng) {
 
 }  // namespace soaking
 
-/// Play rounds, or matches, until so many decisions have been taken and a round is over, until a fault is found, or until
-/// a round that does not end is given up.
+/// Play rounds, or matches, until job.decisions decisions have been taken and a round is over, a fault is found, or a
+/// round is abandoned.
 inline void soak(Soak& job) {
     uint64_t rng = job.seed;
     State s;
