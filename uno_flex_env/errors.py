@@ -9,14 +9,20 @@ class IllegalActionError(ValueError):
     """An action that exists but is not legal now."""
 
 
+LONGEST_REASON = 1500
+"""In characters: room for two lists of all cards of a deck."""
+
+
 class RecordError(ValueError):
     """A game record that is broken, illegal or goes on after its end.
 
     `ply` is the number of actions taken before the fault (None if the fault is not in the actions), `line` the line of
-    the file (from 1; None outside a file).
+    the file (from 1; None outside a file). A reason that would fill a screen is cut.
     """
 
     def __init__(self, reason: str, ply: int | None = None, line: int | None = None) -> None:
+        if len(reason) > LONGEST_REASON:
+            reason = f"{reason[:LONGEST_REASON]}..."
         self.reason, self.ply, self.line = reason, ply, line
         super().__init__(reason, ply, line)
 

@@ -55,7 +55,8 @@ class Record:
             raise RecordError(f"dealer must be a seat from 0 to {players - 1}, got {dealer}")
         deck = _cards(_typed(data, "deck", list), "deck")
         _check_deck(deck, rules)
-        reshuffles = tuple(_pile(pile, i, rules) for i, pile in enumerate(_typed(data, "reshuffles", list), start=1))
+        copies = _deck_of(rules)
+        reshuffles = tuple(_pile(pile, i, copies) for i, pile in enumerate(_typed(data, "reshuffles", list), start=1))
         return cls(players, dealer, rules, deck, reshuffles, _actions(_typed(data, "actions", list)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,14 +91,13 @@ def _cards(texts: object, name: str) -> tuple[int, ...]:
         raise RecordError(f"{name}: {error}") from None
 
 
-def _pile(texts: object, number: int, rules: Rules) -> tuple[int, ...]:
-    """The new draw pile of one reshuffle; that it holds the right cards shows when it is wanted."""
+def _pile(texts: object, number: int, copies: Counter[str]) -> tuple[int, ...]:
+    """The new draw pile of one reshuffle, from a deck with these copies of each card. Whether it holds the right cards
+    shows when it is wanted."""
     pile = _cards(texts, f"reshuffle {number}")
-    extra = Counter(CODES[face] for face in pile) - _deck_of(rules)
-    if extra:
-        raise RecordError(
-            f"reshuffle {number} lists more copies than the deck has: {' '.join(sorted(extra.elements()))}"
-        )
+    for code, count in Counter(CODES[face] for face in pile).items() if pile else ():
+        if count > copies[code]:
+            raise RecordError(f"reshuffle {number} lists more copies than the deck has: {count} of {code}")
     return pile
 
 

@@ -52,11 +52,11 @@ def read_record(line: bytes) -> Any:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise RecordError(f"the key {twice!r} is there twice")
+    fields = dict[str, Any]()
+    for name, value in pairs:
+        if name in fields:
+            raise RecordError(f"the key {name!r} is there twice")
+        fields[name] = value
     return fields
 
 
