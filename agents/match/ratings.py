@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import choix
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from agents.match.intervals import CONFIDENCE
 from agents.match.results import MatchResult
@@ -26,7 +27,8 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Rating:
-    """How strong a policy is, in points above the anchor, with its interval."""
+    """How strong a policy is, in points above the anchor, with its interval. An end is infinite where no win bounds the
+    rating: a policy that has won every game may be stronger than any number says."""
 
     policy: str
     mean: float
@@ -37,17 +39,19 @@ class Rating:
         return f"{self.mean:+.0f} [{self.low:+.0f}, {self.high:+.0f}]"
 
 
-def ratings(
-    results: Sequence[MatchResult], anchor: str | None = None, *, resamples: int = 400, seed: int = 0
-) -> tuple[Rating, ...]:
+def ratings(results: Sequence[MatchResult], anchor: str | None = None) -> tuple[Rating, ...]:
     """Rate all policies of some matches.
+
+    The intervals are those of `agents.match.intervals.interval` for the rate at which a policy would beat the anchor
+    alone, as ratings. So two extreme deals are added: one in which the policy wins all of its games and the anchor
+    none, and the reverse. The variance is that of Huber and White, with the deal as the cluster: matches of one seed at
+    one number of players share their deals. An end is infinite where the rate may be 0 or 1: with few deals, and where
+    no chain of wins leads from one of the two to the other, so that the likelihood has no maximum (Ford, Am. Math.
+    Monthly 64, 1957).
 
     Args:
         results: together they must compare every policy with every other, if only by way of others.
         anchor: the policy whose rating is 0; None for the first.
-        resamples: of the bootstrap. It draws deals: matches of one seed at one number of players share theirs, so these
-            are drawn for all of them at once. The intervals hold 95 % of the resampled ratings.
-        seed: of the bootstrap.
 
     Returns:
         A rating for each policy, in the order in which they first appear.
@@ -60,14 +64,97 @@ def ratings(
         raise ValueError(f"no such policy in these matches: {anchor!r}; there are {', '.join(names)}")
     _check_connected(results, names)
     zero = 0 if anchor is None else names.index(anchor)
-    tables = [_seats(result, names) for result in results]
-    wins = [_wins_by_deal(result, names) for result in results]
-    points = _points(tables, [won.sum(axis=0) for won in wins], zero)
-    rng = np.random.default_rng(seed)
-    resampled = np.array([_points(tables, _resampled(results, wins, rng), zero) for _ in range(resamples)])
-    low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
-    rows = zip(names, points, np.minimum(low, points), np.maximum(high, points), strict=True)
-    return tuple(Rating(name, float(mean), float(least), float(most)) for name, mean, least, most in rows)
+    matches = [_Match(result, names) for result in results]
+    logs = strengths([match.seats for match in matches], [match.total for match in matches])
+    chains = _chains_of_wins(matches)
+    rated = []
+    for number, name in enumerate(names):
+        mean = float(logs[number] - logs[zero])
+        low, high = (mean, mean) if number == zero else _interval(matches, number, zero)
+        low = min(low, mean) if chains[number, zero] else -np.inf
+        high = max(high, mean) if chains[zero, number] else np.inf
+        rated.append(Rating(name, *(float(POINTS * value) for value in (mean, low, high))))
+    return tuple(rated)
+
+
+class _Match:
+    """What counts of a match, by the number of each policy.
+
+    Attributes:
+        key: matches with the same key share their deals.
+        seats: how many seats each policy has, (policies,).
+        wins: games won in each deal, (D, policies).
+        total: games won in all, (policies,).
+    """
+
+    def __init__(self, result: MatchResult, names: Sequence[str]) -> None:
+        places = [names.index(result.policies[policy]) for policy in result.lineup]
+        self.key = result.seed, result.num_players, len(result.winners)
+        self.seats = np.bincount(places, minlength=len(names)).astype(np.float64)
+        self.wins = np.zeros((len(result.winners), len(names)))
+        self.wins[:, [names.index(name) for name in result.policies]] = result.wins.sum(axis=1)
+        self.total: Matrix = self.wins.sum(axis=0)
+        self.seatings = result.winners.shape[1]
+
+    def extreme_deals(self, up: int, down: int) -> Matrix:
+        """Wins in two deals, (2, policies): one in which `up` wins all games it can and `down` none, and the reverse.
+        Nobody wins in a match of others, so that such a match adds nothing."""
+        return self.seatings * np.stack([self._all_to(up, down), self._all_to(down, up)])
+
+    def _all_to(self, winner: int, loser: int) -> Matrix:
+        shares: Matrix = np.zeros_like(self.seats)
+        if self.seats[winner]:
+            shares[winner] = 1.0
+        elif self.seats[loser]:
+            shares = np.where(np.arange(len(shares)) == loser, 0.0, self.seats)
+            shares /= shares.sum()
+        return shares
+
+
+def _interval(matches: Sequence[_Match], policy: int, anchor: int) -> tuple[float, float]:
+    """For the difference of the logarithms of two strengths."""
+    wins = [np.vstack([match.wins, match.extreme_deals(policy, anchor)]) for match in matches]
+    seats, totals = [match.seats for match in matches], [won.sum(axis=0) for won in wins]
+    logs = strengths(seats, totals)
+    weights = np.exp(logs)
+    pairs = weights / (weights + weights[:, None])
+    # Minus the second derivatives of the likelihood: first those of the pseudo wins, then a match at a time.
+    information = 2 * PSEUDO_WINS * (np.diag((pairs * pairs.T).sum(axis=1)) - pairs * pairs.T)
+    for seat, total in zip(seats, totals, strict=True):
+        chances = seat * weights / (seat @ weights)
+        information += total.sum() * (np.diag(chances) - np.outer(chances, chances))
+    contrast = np.zeros(len(logs))
+    contrast[policy], contrast[anchor] = 1.0, -1.0
+    direction = np.linalg.pinv(information, hermitian=True) @ contrast
+    influence: dict[tuple[int, int, int], Matrix] = {}
+    for match, won in zip(matches, wins, strict=True):
+        chances = match.seats * weights / (match.seats @ weights)
+        scores = won - won.sum(axis=1, keepdims=True) * chances  # (D + 2, policies)
+        influence[match.key] = influence.get(match.key, 0.0) + scores @ direction
+    deals = sum(map(len, influence.values()))
+    variance = deals / (deals - 1) * sum(float(values @ values) for values in influence.values())
+    rate = 1 / (1 + np.exp(-contrast @ logs))
+    half = rate * (1 - rate) * stdtrit(deals - 1, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
+    return _log_odds(rate - half), _log_odds(rate + half)
+
+
+def _log_odds(rate: float) -> float:
+    """Infinite for rates that are not between 0 and 1."""
+    if not 0 < rate < 1:
+        return -np.inf if rate <= 0 else np.inf
+    return float(np.log(rate / (1 - rate)))
+
+
+def _chains_of_wins(matches: Sequence[_Match]) -> npt.NDArray[np.bool_]:
+    """(policies, policies), whether a chain of wins leads from one policy to another: it has won against one that has
+    won against one ... that has won against the other."""
+    size = len(matches[0].seats)
+    chains = np.eye(size, dtype=np.bool_)
+    for match in matches:
+        chains |= np.outer(match.total > 0, match.seats > 0)
+    for through in range(size):
+        chains |= np.outer(chains[:, through], chains[through])
+    return chains
 
 
 def strengths(tables: Sequence[Matrix], wins: Sequence[Matrix], pseudo_wins: float = PSEUDO_WINS) -> Matrix:
@@ -93,37 +180,6 @@ def strengths(tables: Sequence[Matrix], wins: Sequence[Matrix], pseudo_wins: flo
         if np.abs(logs - before).max() < 1e-8:
             return logs
     raise RuntimeError("the ratings have not converged")
-
-
-def _points(tables: Sequence[Matrix], wins: Sequence[Matrix], anchor: int) -> Matrix:
-    logs = strengths(tables, wins)
-    points: Matrix = POINTS * (logs - logs[anchor])
-    return points
-
-
-def _seats(result: MatchResult, names: Sequence[str]) -> Matrix:
-    places = [names.index(result.policies[policy]) for policy in result.lineup]
-    return np.bincount(places, minlength=len(names)).astype(np.float64)
-
-
-def _wins_by_deal(result: MatchResult, names: Sequence[str]) -> Matrix:
-    """(D, policies), games won in each deal."""
-    wins = np.zeros((len(result.winners), len(names)))
-    wins[:, [names.index(name) for name in result.policies]] = result.wins.sum(axis=1)
-    return wins
-
-
-def _resampled(results: Sequence[MatchResult], wins: Sequence[Matrix], rng: np.random.Generator) -> list[Matrix]:
-    """How many games each policy would have won in each match, had other deals of the same kind been dealt."""
-    drawn: dict[tuple[int, int, int], Matrix] = {}
-    totals = list[Matrix]()
-    for result, won in zip(results, wins, strict=True):
-        deals = len(won)
-        key = result.seed, result.num_players, deals
-        if key not in drawn:
-            drawn[key] = rng.multinomial(deals, np.full(deals, 1 / deals)).astype(np.float64)
-        totals.append(drawn[key] @ won)
-    return totals
 
 
 def _check_connected(results: Sequence[MatchResult], names: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,17 @@ def write_round_robin(
         "version": uno_flex_env.__version__,
         "config": settings,
         "rates": [_rates(result) for result in results],
-        "ratings": {name: [asdict(rating) for rating in column] for name, column in rated.items()},
+        "ratings": {name: [_rating(rating) for rating in column] for name, column in rated.items()},
     }
-    write_whole(folder / "results.json", json.dumps(notes, indent=2).encode() + b"\n")
+    write_whole(folder / "results.json", json.dumps(notes, indent=2, allow_nan=False).encode() + b"\n")
     write_whole(folder / "tables.txt", text.encode() + b"\n")
     write_whole(folder / "heat_map.png", heat_maps(tables))
     write_whole(folder / "games.parquet", parquet(results))
+
+
+def _rating(rating: Rating) -> dict[str, Any]:
+    """A rating for JSON, which has no infinity: null for an end that nothing bounds."""
+    return {name: None if value in (-inf, inf) else value for name, value in asdict(rating).items()}
 
 
 def _rates(result: MatchResult) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def test_planted_strengths_are_recovered_at_tables_of_all_sizes():
         planted(["weak", "best", "best", "best", "best"]),
     ]
 
-    rated = ratings(results, "fair", resamples=200)
+    rated = ratings(results, "fair")
 
     assert [rating.policy for rating in rated] == ["weak", "fair", "good", "best"]
     for rating in rated:
@@ -90,30 +90,88 @@ def single_games(result: MatchResult) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("luck", [0.0, 0.8])
-def test_intervals_cover(luck):
-    """Of 100 tournaments, also where the games of a deal are mostly won by the same policy.
+@pytest.mark.parametrize("deals", [1, 2, 5, 20, 150])
+@pytest.mark.parametrize("good", [3.0, 40.0])
+def test_intervals_cover(monkeypatch, good, deals, luck):
+    """Fault 2-2: of 200 tournaments, also with very few deals, with a policy that wins nearly every game, and where the
+    games of a deal are mostly won by the same policy.
 
-    Seen red when the bootstrap draws games instead of deals (luck 0.8)."""
-    truth = 400 * np.log10(3 / 2)
-    lineup = ["fair", "good", "good"]
+    Seen red with the bootstrap of deals (at two deals 0.45), without the two extreme deals, and with games in place of
+    deals (luck 0.8)."""
+    monkeypatch.setitem(STRENGTHS, "good", good)
+    truth = 400 * np.log10(good / 2)
 
-    rated = [ratings([planted(lineup, 150, seed, luck)], resamples=60)[1] for seed in range(100)]
+    rated = [ratings([planted(["fair", "good"], deals, seed, luck)])[1] for seed in range(200)]
 
-    assert sum(rating.low <= truth <= rating.high for rating in rated) >= 88
+    assert np.mean([rating.low <= truth <= rating.high for rating in rated]) >= 0.93
+    if deals == 150:
+        assert max(rating.high - rating.low for rating in rated) < 1000
 
 
-def test_matches_of_the_same_deals_are_resampled_together():
-    """What they share cancels out of their differences: the same games under two names give the same rating.
+@pytest.mark.slow
+@pytest.mark.parametrize("deals", [1, 2, 5, 20])
+def test_intervals_cover_in_a_round_robin(deals):
+    """Fault 2-2: four policies, also those that only others compare. Seen red with the bootstrap of deals (0.4 to 0.8
+    at up to 5 deals)."""
+    names = list(STRENGTHS)
+    covered = []
+    for seed in range(50):
+        pairs = [planted([a, b], deals, seed) for i, a in enumerate(names) for b in names[i + 1 :]]
+        rated = ratings(pairs, "fair")
+        truth = [400 * np.log10(STRENGTHS[rating.policy] / 2) for rating in rated]
+        covered += [r.low <= true <= r.high for r, true in zip(rated, truth, strict=True) if r.policy != "fair"]
 
-    Seen red with draws of its own for each match."""
-    result = planted(["weak", "fair"], deals=100)
+    assert np.mean(covered) >= 0.93
+
+
+@pytest.mark.parametrize("deals", [1, 2, 5, 20, 1000])
+def test_a_policy_that_wins_everything_may_be_stronger_than_any_number_says(deals):
+    """Fault 2-2: no upper end; the lower one rises with the deals. The intervals say the same of the rates: a win rate
+    of up to 100 % is a rating of up to infinity.
+
+    Seen red with the bootstrap: every resample of a sweep is a sweep, [+802, +802]."""
+    winners = np.tile(np.array([0, 1], np.int8), (deals, 1))  # the policy that sits in seat 0 of the first seating
+    result = replace(planted(["best", "weak"], deals=deals), winners=winners)
+
+    best = ratings([result], "weak")[0]
+
+    rate = result.rate("best")
+    assert (best.high, rate.high) == (np.inf, 1.0)
+    assert best.low < best.mean
+    if deals == 1:
+        assert (best.low, rate.low) == (-np.inf, 0.0)
+        assert str(best) == f"{best.mean:+.0f} [-inf, +inf]"
+    if deals >= 5:
+        assert best.low == pytest.approx(400 * np.log10(rate.low / (1 - rate.low)), abs=50)
+
+
+def test_an_end_is_infinite_only_where_no_chain_of_wins_bounds_it():
+    """Fault 2-2: the best policy has swept the weak one, which has lost and won against the fair one. Seen red with the
+    chains turned round."""
+    sweep = np.tile(np.array([0, 1], np.int8), (2000, 1))
+    swept = replace(planted(["best", "weak"], 2000), winners=sweep)
+
+    best, weak, fair = ratings([swept, planted(["weak", "fair"], 2000)], "weak")
+
+    assert (best.high, weak.mean) == (np.inf, 0.0)
+    assert best.low > 500
+    assert fair.high - fair.low < 50
+
+
+def test_matches_of_the_same_deals_are_compared_deal_by_deal():
+    """What they share cancels out of their differences: the same games under two names give the same rating, with an
+    interval as narrow as many equal deals allow.
+
+    Seen red with the variances of both matches added."""
+    result = planted(["weak", "fair"], deals=2000)
     renamed = replace(result, policies=("good", "fair"))
 
-    rated = ratings([result, renamed], resamples=50)
+    weak, fair, good = ratings([result, renamed])
 
-    assert rated[2].policy == "good"
-    assert max(abs(rated[2].low), abs(rated[2].high)) < 1e-6
-    assert rated[1].high - rated[1].low > 20
+    assert (weak.policy, good.policy) == ("weak", "good")
+    assert good.mean == pytest.approx(0.0, abs=1e-6)
+    assert good.high - good.low < 3
+    assert fair.high - fair.low > 20
 
 
 def test_a_policy_that_never_wins_has_a_rating():
@@ -123,13 +181,6 @@ def test_a_policy_that_never_wins_has_a_rating():
     rated = ratings([replace(planted(["best", "weak"], deals=50), winners=winners)])
 
     assert rated[1].mean == pytest.approx(-400 * np.log10(201), abs=1e-3)
-
-
-def test_ratings_repeat_with_their_seed():
-    result = planted(["weak", "best"], deals=200)
-
-    assert ratings([result], seed=1) == ratings([result], seed=1)
-    assert ratings([result], seed=1) != ratings([result], seed=2)
 
 
 def test_what_cannot_be_compared_is_refused():

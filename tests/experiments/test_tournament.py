@@ -189,6 +189,20 @@ def test_a_tournament_leaves_a_folder_with_everything(capsys):
     assert Path("runs", "tournament", "smoke-2", "results.json").read_bytes() == (folder / "results.json").read_bytes()
 
 
+def test_a_tournament_of_one_deal_claims_nothing(capsys):
+    """Fault 2-2: win rates of [0, 100] have ratings without bounds, which are null in strict JSON.
+
+    Seen red with the bootstrap ("+123 [+123, +123]"), and with Python's "Infinity" in the file."""
+    arguments = ["flex_any", "random", "--games", "2", "--players", "4", "--workers", "1"]
+
+    assert main(["tournament", *arguments]) == 0
+
+    text = Path("runs", "tournament", "round_robin", "results.json").read_text()
+    rating = json.loads(text, parse_constant=pytest.fail)["ratings"]["4 players"][1]
+    assert (rating["low"], rating["high"]) == (None, None)
+    assert "[-inf, +inf]" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("command", ["evaluate", "tournament"])
 @pytest.mark.parametrize(
     ("arguments", "message"),
