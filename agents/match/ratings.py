@@ -106,7 +106,8 @@ class _Match:
         if self.seats[winner]:
             shares[winner] = 1.0
         elif self.seats[loser]:
-            shares = np.where(np.arange(len(shares)) == loser, 0.0, self.seats)
+            shares += self.seats
+            shares[loser] = 0.0
             shares /= shares.sum()
         return shares
 
