@@ -10,9 +10,10 @@ from uno_flex_env._core import State
 from uno_flex_env.actions import TEXTS, action_to_text, text_to_action
 from uno_flex_env.cards import CODES, COLORS, cards_to_text, text_to_card
 from uno_flex_env.errors import IllegalActionError, RecordError
-from uno_flex_env.options import EpisodeOptions, checked_seed
+from uno_flex_env.options import EpisodeOptions
 from uno_flex_env.record import Record
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 PHASES: tuple[str, ...] = _core.PHASES
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from typing import Any, Literal
-
-import numpy as np
 
 from uno_flex_env import _core
 from uno_flex_env.rules import Rules
@@ -113,12 +110,3 @@ def check_whole(name: str, value: object, least: int, most: int) -> None:
     """ValueError unless the option is a whole number in these bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f"{name} must be a whole number from {least} to {most}, got {value!r}")
-
-
-def checked_seed(seed: int | None) -> int:
-    """A 64-bit seed; None draws one."""
-    if seed is None:
-        return secrets.randbits(64)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
-        raise ValueError(f"a seed must be a whole number from 0 to 2**64 - 1, got {seed!r}")
-    return int(seed)

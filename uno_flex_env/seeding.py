@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,15 @@ Noise = npt.NDArray[np.uint64]
 
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: SplitMix64's increment
 _SEAT = 0xD1342543DE82EF95  # another odd number, so that seats and deals don't lie on one line
+
+
+def checked_seed(seed: int | None) -> int:
+    """A 64-bit seed; None draws one."""
+    if seed is None:
+        return secrets.randbits(64)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 1 << 64:
+        raise ValueError(f"a seed must be a whole number from 0 to 2**64 - 1, got {seed!r}")
+    return int(seed)
 
 
 def splitmix64(numbers: Noise) -> Noise:

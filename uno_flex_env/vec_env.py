@@ -12,8 +12,9 @@ from uno_flex_env._core import State
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
 from uno_flex_env.batch import Batch, checked_actions
 from uno_flex_env.errors import IllegalActionError
-from uno_flex_env.options import EpisodeOptions, checked_rules, checked_seed
+from uno_flex_env.options import EpisodeOptions, checked_rules
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 
 class VecEnv:

@@ -25,8 +25,9 @@ from agents.match.results import MatchResult, Rate
 from agents.match.workers import cores, worker_pool
 from agents.policy import Policy
 from agents.policy_factory import make_policy
-from uno_flex_env.options import check_whole, checked_rules, checked_seed
+from uno_flex_env.options import check_whole, checked_rules
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 MAX_DECISIONS = 10_000
 """Decisions after which a game is cut off. Under `play_drawn_card="forced"` rounds can be endless; otherwise hardly a

@@ -13,8 +13,9 @@ import uno_flex_env
 from agents.checkpoint import digests
 from agents.policy_factory import make_policy
 from experiments.flex_timing.tried_actions import MAX_WORLDS
-from uno_flex_env.options import check_whole, checked_seed
+from uno_flex_env.options import check_whole
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 STAGES = ("resets", "twins", "hold", "stuck", "target")
 """Kinds of simulation, in the order in which they are played."""

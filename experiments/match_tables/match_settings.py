@@ -9,8 +9,9 @@ from typing import Any
 
 from agents.match.progress_bar import progress_bar
 from agents.match.workers import cores, worker_pool
-from uno_flex_env.options import check_whole, checked_seed
+from uno_flex_env.options import check_whole
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from agents.atomic import write_new
 from agents.policy_factory import make_policy
 from uno_flex_env.errors import RecordError
 from uno_flex_env.game import Game, Match
-from uno_flex_env.options import check_whole, checked_seed
+from uno_flex_env.options import check_whole
 from uno_flex_env.render import phrases
 from uno_flex_env.replay import read_games
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 
 @dataclass(frozen=True)

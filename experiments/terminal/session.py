@@ -39,11 +39,10 @@ from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, Action, text_to_action
 from uno_flex_env.cards import COLORS
 from uno_flex_env.errors import NotationError
 from uno_flex_env.game import Game, Match
-from uno_flex_env.options import checked_seed
 from uno_flex_env.positions import Positions
 from uno_flex_env.render import phrases
 from uno_flex_env.render.ansi import LEGEND
-from uno_flex_env.seeding import decision_noise
+from uno_flex_env.seeding import checked_seed, decision_noise
 
 FOLDER = Path("runs/play")
 LETTERS = {word: letter for letter, word in phrases.COLORS.items()}

@@ -23,22 +23,10 @@ from experiments.training.train_config import TrainConfig
 from experiments.training.training_run import begin, learn
 from tests.support.notation import cards, deck_of
 from tests.support.reference import Table
-from tests.support.solver import (
-    DRAW,
-    ME,
-    THEM,
-    Game,
-    Solution,
-    belief_of,
-    flex_any,
-    memoryless,
-    state_of,
-    uniform,
-    world_of,
-)
+from tests.support.solver import ME, THEM, Game, Solution, belief_of, flex_any, memoryless, state_of, uniform, world_of
 from uno_flex_env import Rules
 from uno_flex_env._core import State
-from uno_flex_env.actions import FLEX_ACTIONS
+from uno_flex_env.actions import DRAW, FLEX_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.seeding import decision_noise
 

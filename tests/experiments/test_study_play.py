@@ -23,9 +23,9 @@ from experiments.flex_timing.tree_rules import fit_tree
 from experiments.flex_timing.tried_actions import KINDS, LARGEST, LEADER, of_interest, try_candidates, worlds_won
 from experiments.flex_timing.twins import twins
 from tests.support.paths import ROOT
-from tests.support.planted import DRAW, KEEP, ONE_RED_CARD
+from tests.support.planted import ONE_RED_CARD
 from uno_flex_env import Rules
-from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, TEXTS
+from uno_flex_env.actions import ACTIONS, DRAW, FLEX_ACTIONS, KEEP, TEXTS
 from uno_flex_env.observation import parts
 from uno_flex_env.positions import Positions
 from uno_flex_env.seeding import uniforms

@@ -19,10 +19,11 @@ from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, describe_illegal
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.options import ILLEGAL, EpisodeOptions, check_one_of, check_whole, checked_rules, checked_seed
+from uno_flex_env.options import ILLEGAL, EpisodeOptions, check_one_of, check_whole, checked_rules
 from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display
 from uno_flex_env.render.table import Table
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 NUM_PLAYS = sum(action.verb == "play" for action in ACTIONS)
 """Actions below this number put a card on the pile."""

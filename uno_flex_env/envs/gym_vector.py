@@ -21,8 +21,9 @@ from gymnasium.vector.utils import batch_space
 from uno_flex_env.envs.opponents import Observations, Opponents
 from uno_flex_env.envs.seat_games import Rows, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace, observation_space
-from uno_flex_env.options import check_flag, check_one_of, checked_seed
+from uno_flex_env.options import check_flag, check_one_of
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 Infos = dict[str, Any]
 Floats = npt.NDArray[np.float64]

@@ -22,8 +22,8 @@ from uno_flex_env.envs.opponents import Opponents
 from uno_flex_env.envs.seat_games import Rows, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.options import checked_seed
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 
 class SB3VecEnv(VecEnv):

@@ -16,10 +16,11 @@ from uno_flex_env.envs.opponents import Opponents
 from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
-from uno_flex_env.options import ILLEGAL, check_one_of, checked_seed
+from uno_flex_env.options import ILLEGAL, check_one_of
 from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display
 from uno_flex_env.render.table import Table
 from uno_flex_env.rules import Rules
+from uno_flex_env.seeding import checked_seed
 
 
 class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
