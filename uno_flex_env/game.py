@@ -294,9 +294,9 @@ class Game:
 
 
 class Match:
-    """Rounds until somebody has `rules.target_score` (rules 8). The next round is dealt as soon as one ends.
+    """Rounds until a player has `rules.target_score` points (rules 8). The next round is dealt as soon as one ends.
 
-    Args are those of `Game`; `dealer` deals the first round.
+    The arguments are those of `Game`; `dealer` deals the first round.
     """
 
     def __init__(

@@ -54,25 +54,14 @@ uno_flex_v0.env(
 )
 ```
 
-`num_players`: 2 to 8.
-
-`rules`: `uno_flex_env.Rules`, or a dict of the switches that are not official, for example `{"stacking": True}`.
-
-`match`: play a whole match to `rules.target_score`, in as many rounds as it takes.
-
-`reward`: `"win"` or `"points"`; see Rewards.
-
-`history`: put the last so many public events into the observation.
+`num_players`, `rules`, `match`, `reward`, `history`, `max_decisions`, `dealer`: what an episode is, for example
+`rules={"stacking": True}`; `uno_flex_env.options.EpisodeOptions` explains them.
 
 `render_mode`: `"ansi"` (text), `"rgb_array"` or `"human"` (a window; both need `pip install uno-flex-env[render]`).
 
-`max_decisions`: truncate the episode after so many decisions, those of all agents counted.
-
 `illegal`: what an illegal action does; see Legal Actions Mask.
 
-`render_seat`: whose cards are shown: `"current_player"` for whoever decides, a seat, or None for nobody's.
-
-`dealer`: seat of the (first) dealer; the last seat by default, so that `player_0` begins.
+`render_seat`: whose cards are shown: `"current_player"` for the player that decides, a seat, or None for nobody's.
 
 `reset(seed=...)` decides the deals: the same seed and actions give the same episode, and `Game(num_players, rules,
 seed=...)` deals the same cards. `reset()` without a seed draws the next one from the environment's own generator.
@@ -83,9 +72,9 @@ Copies by `copy.deepcopy` and pickle, at any moment, play on identically.
 A dictionary with `'observation'`, `'action_mask'` and, with `history`, `'history'`. `observe()` works for every agent
 at any time, and its arrays are the caller's to keep.
 
-`'observation'` is a row of 640 features that are 0 or 1 (uint8). It is egocentric: seat 0 is whoever looks, seat k sits
-k seats clockwise. The features are the same for 2 to 8 players; `uno_flex_env.observation` has them as named slices
-(`LAYOUT`) and turns a row into words (`decode`). It holds what the player may know and nothing else.
+`'observation'` is a row of 640 features that are 0 or 1 (uint8). It is egocentric: seat 0 is the agent itself, seat k
+sits k seats clockwise. The features are the same for 2 to 8 players; `uno_flex_env.observation` has them as named
+slices (`LAYOUT`) and turns a row into words (`decode`). It holds what the player may know and nothing else.
 
 FEATURE TABLE
 

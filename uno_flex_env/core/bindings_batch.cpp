@@ -278,9 +278,7 @@ nb::tuple soak_rounds(const Rules& rules, int num_players, bool match, uint64_t 
     return nb::make_tuple(job.taken, job.endless, nb::make_tuple(why, job.dealer, job.deal_seed, round));
 }
 
-}  // namespace
-
-void bind_batches(nb::module_& m) {
+void bind_batch(nb::module_& m) {
     nb::class_<OwnedBatch> batch(m, "Batch", "Many games stepped together; uno_flex_env.batch.Batch owns its arrays.");
     batch
         .def(nb::init<int, const EpisodeOptions&, bool, int>(), nb::kw_only(), "num_envs"_a, "options"_a, "autoreset"_a,
@@ -307,6 +305,12 @@ void bind_batches(nb::module_& m) {
         .def("from_bytes", &from_bytes, "bytes"_a)
         .def_prop_ro("level", [](const OwnedBatch& b) { return b.kernel.name; })
         .def_prop_ro("num_threads", [](const OwnedBatch& b) { return b.pool.threads(); });
+}
+
+}  // namespace
+
+void bind_batches(nb::module_& m) {
+    bind_batch(m);
     m.def("act", &bot_actions, "bot"_a, "masks"_a, "noise"_a, "actions"_a);
     m.def(
         "soak", &soak_rounds, "rules"_a, "num_players"_a, "match"_a, "seed"_a, "decisions"_a, "spoil_at"_a = 0,

@@ -1,5 +1,6 @@
 // States and views for Python.
 #include "bindings.hpp"
+#include "episode.hpp"
 #include "information.hpp"
 #include "observation.hpp"
 #include "perft.hpp"
@@ -122,9 +123,9 @@ void begin_match(State& s) {
     s.flags |= kMatch;
 }
 
-void deal_next_round(State& s, uint64_t seed) {
+void next_round_checked(State& s, uint64_t seed) {
     require(has(s, kMatch) && is_over(s) && match_winner(s) == kNone, "no round of a match follows here");
-    next_round(s, round_seed(seed, s.rounds));
+    deal_next_round(s, seed);
 }
 
 uint64_t checked_perft(const State& s, int depth) {
@@ -141,7 +142,7 @@ void bind_playing(nb::class_<State>& state) {
              "Why the player to decide can't take this action, with the number of the rule; None if it is legal.")
         .def("legal_actions", &list_legal)
         .def("begin_match", &begin_match)
-        .def("next_round", &deal_next_round, "seed"_a, "Deal the next round of the match that this seed has begun.")
+        .def("next_round", &next_round_checked, "seed"_a, "Deal the next round of the match that this seed has begun.")
         .def("perft", &checked_perft, "depth"_a, "Positions after `depth` more actions, or at an earlier end.")
         .def("check", &broken_invariant, "Which invariant is broken, or None.");
 }

@@ -98,13 +98,16 @@ inline void pay(const Episode& e, float* rewards) {
     for (int p = 0; p < s.num_players; ++p) rewards[p] += paid[p];
 }
 
+/// Deal the next round of the match that `seed` has begun.
+inline void deal_next_round(State& s, uint64_t seed) { next_round(s, round_seed(seed, s.rounds)); }
+
 /// After an action: find out how the episode goes on, and deal the next round of a match.
 /// `seed` is that of the episode; `cut` truncates an episode that has not terminated.
 inline Outcome go_on(const Episode& e, uint64_t seed, bool cut) {
     if (is_terminated(e)) return Outcome::terminated;
     if (cut) return Outcome::truncated;
     if (!is_over(e.state)) return Outcome::decision;
-    next_round(e.state, round_seed(seed, e.state.rounds));
+    deal_next_round(e.state, seed);
     clear_events(e);
     return Outcome::next_round;
 }
