@@ -389,7 +389,7 @@ def test_the_documentation_has_the_tables_of_features_and_actions():
 
 def test_the_documentation_names_every_option():
     """With the default that it has."""
-    signature = re.search(r"uno_flex_v0\.env\((num_players=2.*?)\)\n", uno_flex_v0.__doc__, re.DOTALL)
+    signature = re.search(r"uno_flex_v0\.env\(\s*(num_players=2.*?),?\s*\)\n", uno_flex_v0.__doc__, re.DOTALL)
     assert signature
     written = [part.strip().replace('"', "'") for part in signature[1].replace("\n", " ").split(",")]
     parameters = inspect.signature(UnoFlexEnv).parameters.values()
