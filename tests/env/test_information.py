@@ -156,6 +156,37 @@ def test_the_age_of_a_wild_that_may_be_old_or_fresh_stays_hidden():
     assert look(fresh, 0) == look(old, 0)
 
 
+def exchanges(game: Game, viewer: int) -> Iterator[Game]:
+    """All games with the same story for this player in which two cards of the deck have changed places."""
+    record, told = game.to_record(), story(game, viewer)
+    deck = record["deck"]
+    for a, b in itertools.combinations(range(len(deck)), 2):
+        deck[a], deck[b] = deck[b], deck[a]
+        try:
+            other = Game.from_record(record)
+        except RecordError:
+            other = None
+        if other and other.hands != game.hands and story(other, viewer) == told:
+            yield other
+        deck[a], deck[b] = deck[b], deck[a]
+
+
+@pytest.mark.parametrize("viewer", [0, 1, 2])
+def test_what_a_third_player_knows_of_ages_stays_hidden(viewer):
+    """Fault 2-3: seat 2 has seen the hand of seat 1, which draws a wild and plays it at once. Whether that wild counts
+    as one that seat 2 knows depends on cards that seat 0 has not seen.
+
+    Red if `hide` keeps the bits of other viewers in `seen_since_reshuffle` and `seen_but_mixed`."""
+    game = Game.from_record(mixed_table().to_record())
+    others = list(exchanges(game, viewer))
+
+    mixed = {tuple(state_to_json(other.state)["seen_but_mixed"]) for other in others}
+    assert len(mixed) == (2 if viewer == 0 else 1 if others else 0)
+    for other in others:
+        assert look(other, viewer) == look(game, viewer)
+        assert other.state.hide(viewer).determinize(3) == game.state.hide(viewer).determinize(3)
+
+
 EXAMPLE_FIELDS = [
     ("draw", 1, {"fresh": "WF WF r1 r2^ r3 r4^ r6^ r7 r8^ y2", "num_old": [3, 3], "old_wilds": "WF W4/"}),
     (

@@ -16,7 +16,7 @@ UNO_FLEX_BEGIN
 
 /// The state as `viewer` sees it. Blank are: other hands, but for the cards seen in a challenge; the draw pile and the
 /// generator; another player's drawn card and legal actions; what others know of third hands; and which wilds of others
-/// are old.
+/// are old. Two states that the viewer can't tell apart give the same view, byte for byte.
 inline State hide(const State& s, int viewer) {
     State view = s;
     view.flags = uint8_t((s.flags & ~kOrderedPile) | kView);
@@ -34,6 +34,9 @@ inline State hide(const State& s, int viewer) {
             for (int o = 0; o < s.num_players; ++o)
                 if (o != viewer) view.known_wilds[p][o] = 0;
             view.old_wilds[p] = 0;
+            // Whether another viewer's bit has moved depends on which wilds that viewer has seen in this hand.
+            view.seen_since_reshuffle[p] &= uint8_t(1 << viewer);
+            view.seen_but_mixed[p] &= uint8_t(1 << viewer);
         }
     }
     for (int p = 0; p < s.num_players; ++p)
