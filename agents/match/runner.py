@@ -8,7 +8,6 @@ statistics.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +21,7 @@ from agents.match.games import MatchSetup, Played, play_games
 from agents.match.intervals import looks
 from agents.match.progress_bar import progress_bar
 from agents.match.results import MatchResult, Rate
-from agents.match.workers import cores, worker_pool
+from agents.match.workers import WorkerPool, cores, worker_pool
 from agents.policy import Policy
 from agents.policy_factory import make_policy
 from uno_flex_env.options import check_whole, checked_rules
@@ -68,7 +67,7 @@ def play_match(
     seed: int = 0,
     rules: Rules | Mapping[str, Any] | None = None,
     stop: Stop | None = None,
-    workers: int | Executor = 1,
+    workers: int | WorkerPool = 1,
     num_envs: int = 1024,
     max_decisions: int = MAX_DECISIONS,
     progress: bool | tqdm = False,
@@ -87,6 +86,7 @@ def play_match(
         rules: as in `VecEnv`.
         stop: when to end early; see `agents.match.intervals.looks` for what becomes of the intervals.
         workers: processes that share the deals, or a `worker_pool` that several matches share. Policies are pickled.
+            What is lost with a worker that is killed is played again.
         num_envs: games that a process plays side by side. Like `workers` it changes nothing but the speed.
         max_decisions: decisions after which a game is cut off.
         progress: show a bar on standard error; or the `progress_bar` that counts the games of several matches.
@@ -94,6 +94,7 @@ def play_match(
     Raises:
         ValueError: an argument is out of its bounds, or two policies have the same name.
         IllegalActionError: a policy has answered with an illegal action.
+        ChildProcessError: workers were killed again and again.
     """
     setup, given = _set_up(lineup, checked_rules(rules), checked_seed(seed), max_decisions, num_envs)
     policies = _made(given)
@@ -159,8 +160,8 @@ Play = Callable[[Iterable[range]], Iterator[Played]]
 
 
 @contextmanager
-def _playing(setup: MatchSetup, policies: Sequence[Policy], workers: int | Executor) -> Iterator[Play]:
+def _playing(setup: MatchSetup, policies: Sequence[Policy], workers: int | WorkerPool) -> Iterator[Play]:
     """A function that plays chunks of deals, in this process or in worker processes."""
     play = partial(play_games, setup, policies)
-    with nullcontext(workers) if isinstance(workers, Executor) else worker_pool(workers) as pool:
-        yield partial(pool.map, play) if isinstance(pool, Executor) else partial(map, play)
+    with nullcontext(workers) if isinstance(workers, WorkerPool) else worker_pool(workers) as pool:
+        yield partial(pool.map, play) if isinstance(pool, WorkerPool) else partial(map, play)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
@@ -20,6 +19,7 @@ from tqdm import tqdm
 from agents.atomic import write_whole
 from agents.flex_policies import FlexByRules, Flexing, FlexRule, How
 from agents.match.runner import duel
+from agents.match.workers import WorkerPool
 from agents.policy import Policy
 from agents.policy_factory import make_policy
 from experiments.flex_timing.decisions import Tried
@@ -121,7 +121,7 @@ def _policy(name: str) -> Policy:
 # ---- What is simulated ----
 
 
-def run_study(config: Config, pool: int | Executor, facts: Mapping[str, Any]) -> None:
+def run_study(config: Config, pool: int | WorkerPool, facts: Mapping[str, Any]) -> None:
     """Simulate all that has no file yet, and write the result files with these facts in their metadata.
 
     The rules of the tree are fitted to the results before the duels of the ladder `rules` are played.
@@ -180,7 +180,7 @@ def rule_duels(config: Config, rules: tuple[FlexRule, ...]) -> Iterator[Duel]:
 # ---- Running, and files ----
 
 
-def run_all(parts: Iterable[Job | Duel], folder: Path, pool: int | Executor, hidden: bool = False) -> None:
+def run_all(parts: Iterable[Job | Duel], folder: Path, pool: int | WorkerPool, hidden: bool = False) -> None:
     """Run the parts that have no file in this folder yet, with a progress bar on standard error.
 
     Args:
@@ -195,19 +195,10 @@ def run_all(parts: Iterable[Job | Duel], folder: Path, pool: int | Executor, hid
     pause = 0.1 if sys.stderr.isatty() else 10.0
     done_before = len(wanted) - len(left)
     with tqdm(total=len(wanted), initial=done_before, unit=" parts", mininterval=pause, disable=hidden) as bar:
-        if not isinstance(pool, Executor):
-            for part in left:
-                write_whole(folder / part.file, part.run())
-                bar.update()
-            return
-        running = {pool.submit(_run, part): part for part in left}
-        try:
-            for done in as_completed(running):
-                write_whole(folder / running[done].file, done.result())
-                bar.update()
-        finally:
-            for future in running:
-                future.cancel()
+        finished = pool.completed(_run, left) if isinstance(pool, WorkerPool) else enumerate(map(_run, left))
+        for number, data in finished:
+            write_whole(folder / left[number].file, data)
+            bar.update()
 
 
 def _run(part: Job | Duel) -> bytes:
