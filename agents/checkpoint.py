@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,12 @@ import torch
 
 import uno_flex_env
 from agents.atomic import write_whole
+from agents.json_text import field_of, parse_json
 from agents.network import ActorCritic, NetworkConfig
 from agents.policy_spec import PolicySpec
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.rules import Rules
 
 POLICY = "policy.safetensors"
 """The network of a run, in its folder."""
@@ -49,18 +51,18 @@ def load(path: Path, kind: str) -> tuple[dict[str, torch.Tensor], dict[str, Any]
     Raises:
         ValueError: the file is something else, of another kind, or of another version of the environment.
     """
-    data = path.read_bytes()  # once, since the file may be replaced at any time; `safe_open` opens it twice
+    data = path.read_bytes()  # once: the file may be replaced at any time, and `safe_open` opens it twice
     try:
         tensors = safetensors.torch.load(data)
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        about = json.loads(header.get("__metadata__", {}).get(_KEY, "null"))
-    except (safetensors.SafetensorError, ValueError) as error:
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise ValueError(f"{path} is no checkpoint: {error}") from None
+    header = parse_json(data[8 : 8 + int.from_bytes(data[:8], "little")], path)
+    about = parse_json((header.get("__metadata__") or {}).get(_KEY, "null"), f"{path}: its description")
     if not isinstance(about, dict) or about.get("format") != kind:
         found = about.get("format") if isinstance(about, dict) else None
         raise ValueError(f"{path} must be of the format {kind!r}, got {found!r}")
-    if about["environment"] != ENVIRONMENT:
-        raise ValueError(f"{path} was made for the environment {about['environment']}, this one is {ENVIRONMENT}")
+    if about.get("environment") != ENVIRONMENT:
+        raise ValueError(f"{path} was made for the environment {about.get('environment')}, this one is {ENVIRONMENT}")
     return tensors, about
 
 
@@ -74,15 +76,82 @@ def save_network(path: Path, network: ActorCritic, about: Mapping[str, Any]) -> 
 
 
 def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
-    """A network and the notes about it; ValueError if the file holds no network or its weights do not fit."""
+    """A network and the notes about it. Sizes are compared with the tensors in the file before any memory is taken.
+
+    Raises:
+        ValueError: the file is another, its description is damaged, or its weights don't fit or are not finite.
+    """
     weights, description = load(path, POLICY_FORMAT)
+    about: dict[str, Any] = field_of(description, "about", dict, path)
+    config = _config(field_of(description, "network", dict, path), path)
+    if config.layers > len(weights):
+        raise ValueError(
+            f"{path}: weights and network don't fit: network.layers is {config.layers}, with {len(weights)} tensors"
+        )
+    with torch.device("meta"):  # sizes without memory
+        network = ActorCritic(config)
+    _check_fit(weights, network.state_dict(), path)
+    network.to_empty(device="cpu").load_state_dict(weights)
+    return network, about
+
+
+def _config(table: Mapping[str, Any], path: Path) -> NetworkConfig:
+    """The settings of a network as a file has them."""
+    kinds = {field.name: type(field.default) for field in fields(NetworkConfig)}
+    for name in table:
+        if name not in kinds:
+            raise ValueError(f"{path}: weights and network don't fit: no such setting: network.{name}")
+        field_of(table, name, kinds[name], f"{path}: network")
     try:
-        with torch.random.fork_rng(devices=[]):  # the first weights are random and are replaced at once
-            network = ActorCritic(NetworkConfig(**description["network"]))
-        network.load_state_dict(weights)
-    except (TypeError, RuntimeError) as error:
-        raise ValueError(f"{path}: weights and network don't fit: {error}") from None
-    return network, description["about"]
+        return NetworkConfig(**table)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def _check_fit(weights: Mapping[str, torch.Tensor], wanted: Mapping[str, torch.Tensor], path: Path) -> None:
+    """ValueError unless these are the names, shapes and types that are wanted, and all numbers are finite."""
+    for name in (*wanted, *weights):
+        if name not in weights or name not in wanted:
+            fault = "is missing" if name not in weights else "is unknown"
+            raise ValueError(f"{path}: weights and network don't fit: {name} {fault}")
+        found, want = weights[name], wanted[name]
+        if found.shape != want.shape or found.dtype != want.dtype:
+            raise ValueError(f"{path}: weights and network don't fit: {name} must be {_size(want)}, got {_size(found)}")
+    for name, tensor in weights.items():
+        if not torch.isfinite(tensor).all():
+            raise ValueError(f"{path}: {name} holds numbers that are not finite")
+
+
+def _size(tensor: torch.Tensor) -> str:
+    return f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}"
+
+
+def trained_by(path: Path, about: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
+    """A setting of the games that a network has learned from, by the notes about it; `default` if they are silent."""
+    table: Any = about
+    for part in ("config", "game"):
+        if part not in table:
+            return default
+        table = field_of(table, part, dict, path)
+    return field_of(table, name, kind, path) if name in table else default
+
+
+def trained_rules(policy: str) -> Rules | None:
+    """The rules that the network of a policy, if it has one, was trained by; None if it has none or they are unknown.
+
+    Raises:
+        ValueError: the file of the network is damaged.
+    """
+    network = PolicySpec.parse(policy).network
+    path = None if network is None else find_policy(network)
+    if path is None:
+        return None
+    about = field_of(load(path, POLICY_FORMAT)[1], "about", dict, path)
+    switches = trained_by(path, about, "rules", dict, None)
+    try:
+        return None if switches is None else Rules.from_dict(switches)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
 
 
 PRETRAINED = Path(__file__).with_name("pretrained")

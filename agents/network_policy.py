@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from agents.checkpoint import load_network
+from agents.checkpoint import load_network, trained_by
 from agents.masked import masked_softmax, sample
 from agents.network import ActorCritic
 from agents.policy import Actions, Decisions
+from uno_flex_env.options import REWARDS, check_one_of
 from uno_flex_env.seeding import uniforms
 
 ROWS = 4096
@@ -60,5 +61,6 @@ class NetworkPolicy:
 def load_policy(path: Path, name: str, *, greedy: bool = False) -> NetworkPolicy:
     """The policy in a file that `agents.checkpoint.save_network` has written."""
     network, about = load_network(path)
-    reward = about.get("config", {}).get("game", {}).get("reward", "win")
+    reward = trained_by(path, about, "reward", str, "win")
+    check_one_of(f"{path}: reward", reward, REWARDS)
     return NetworkPolicy(network, name, greedy=greedy, reward=reward)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.atomic import write_whole
+from agents.json_text import field_of, read_json
 from agents.match.workers import cores, worker_pool
 from experiments.flex_timing.appendix import write_appendix
 from experiments.flex_timing.findings import Results
@@ -52,8 +53,8 @@ def _claim(out: Path, facts: dict[str, Any]) -> dict[str, Any]:
     if not file.exists():
         write_whole(file, json.dumps(facts, indent=2).encode() + b"\n")
         return facts
-    there: dict[str, Any] = json.loads(file.read_text())
-    wanted = facts | {"version": there["version"]} if _finished(out) else facts
+    there: dict[str, Any] = read_json(file)
+    wanted = facts | {"version": field_of(there, "version", str, file)} if _finished(out) else facts
     if there != wanted:
         raise ValueError(
             f"{out} holds results of other settings, weights or another version: choose another --out, or delete it"

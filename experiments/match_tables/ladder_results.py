@@ -10,6 +10,7 @@ from typing import Any
 
 from agents.atomic import write_whole
 from agents.checkpoint import digests
+from agents.json_text import field_of, read_json
 from agents.match.results import Rate
 
 RESULTS = "results.json"
@@ -53,17 +54,31 @@ def read_rates(folder: Path, settings: Mapping[str, Any]) -> Rates:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        played, rates = found["settings"], Rates()
-        for row in found["rates"]:
-            rates[row["policy"], row["players"]] = Rate(**row["rate"])
-            if row["weights"] != _weights(row["policy"]):
-                raise ValueError(f"{path}: the network of {row['policy']} has changed: choose another --name")
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path} holds no results of a ladder: {error!r}") from None
+        played, rates, weights = _parsed(read_json(path))
+    except ValueError as error:
+        raise ValueError(f"{path} holds no results of a ladder: {error}") from None
+    now = digests(weights)
+    for policy, digest in weights.items():
+        if digest != now.get(policy):
+            raise ValueError(f"{path}: the network of {policy} has changed: choose another --name")
     if played != settings:
         raise ValueError(f"{path} was played with {played}, not {settings}: choose another --name")
     return rates
+
+
+def _parsed(found: object) -> tuple[dict[str, Any], Rates, dict[str, Any]]:
+    """The settings, the rates, and the digest of each policy's network."""
+    rates, weights = Rates(), dict[str, Any]()
+    for row in field_of(found, "rates", list, "the file"):
+        policy = field_of(row, "policy", str, "a row of rates")
+        table = field_of(row, "rate", dict, f"the row of {policy}")
+        parts = {
+            name: field_of(table, name, float, f"the rate of {policy}") for name in ("mean", "low", "high", "fair")
+        }
+        players = field_of(row, "players", int, f"the row of {policy}")
+        rates[policy, players] = Rate(**parts, deals=field_of(table, "deals", int, f"the rate of {policy}"))
+        weights[policy] = row.get("weights")
+    return field_of(found, "settings", dict, "the file"), rates, weights
 
 
 def _weights(policy: str) -> str | None:

@@ -14,6 +14,7 @@ import torch
 import uno_flex_env
 from agents.atomic import write_whole
 from agents.checkpoint import ENVIRONMENT
+from agents.json_text import field_of
 
 CHECKPOINT = "checkpoint.pt"
 """The checkpoint of a run, in its folder."""
@@ -46,12 +47,12 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
                 raise ValueError(f"{part} is damaged")
         data.seek(0)
         found = torch.load(data, map_location="cpu", weights_only=True)
-    except (BadZipFile, RuntimeError, ValueError, KeyError, EOFError, pickle.UnpicklingError) as error:
+    except (BadZipFile, RuntimeError, ValueError, KeyError, EOFError, RecursionError, pickle.UnpicklingError) as error:
         raise ValueError(f"{path} is no checkpoint: {error}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         format_ = found.get("format") if isinstance(found, dict) else None
         raise ValueError(f"{path} must be of the format {FORMAT!r}, got {format_!r}")
-    if found["environment"] != ENVIRONMENT:
-        raise ValueError(f"{path} was made for the environment {found['environment']}, this one is {ENVIRONMENT}")
-    state: dict[str, Any] = found["state"]
+    if found.get("environment") != ENVIRONMENT:
+        raise ValueError(f"{path} was made for the environment {found.get('environment')}, this one is {ENVIRONMENT}")
+    state: dict[str, Any] = field_of(found, "state", dict, path)
     return state

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
 from agents.device import choose_device
+from agents.json_text import read_json
 from agents.league import LeagueConfig
 from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
@@ -100,9 +100,12 @@ def load_config(folder: Path) -> TrainConfig:
     path = folder / CONFIG
     if not path.is_file():
         raise ValueError(f"{folder} is not the folder of a run: there is no {CONFIG} in it")
-    settings = json.loads(path.read_text(encoding="utf-8"))
+    settings = read_json(path)
     if not isinstance(settings, dict) or "made_by" not in settings:
         raise ValueError(f"{path} is not that of a run")
     del settings["made_by"]
-    config: TrainConfig = from_table(TrainConfig, settings)
+    try:
+        config: TrainConfig = from_table(TrainConfig, settings)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     return config

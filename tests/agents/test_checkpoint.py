@@ -153,6 +153,81 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, change):
         load_network(path)
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"layers": 100_000}, "network.layers is 100000, with 8 tensors"),
+        ({"width": 10**9}, r"trunk.0.weight must be \(1000000000, 640\) float32, got \(16, 640\) float32"),
+        ({"width": 0}, "network.width must be at least 1, got 0"),
+        ({"width": "16"}, "network: width must be a whole number, got '16'"),
+        ({"width": 16.0}, "network: width must be a whole number, got 16.0"),
+        ({"privileged": 1}, "network: privileged must be true or false, got 1"),
+        ({"kind": "transformer"}, "network.kind must be one of mlp"),
+    ],
+    ids=str,
+)
+def test_sizes_are_checked_before_a_network_is_built(tmp_path, settings, message):
+    """Fault 2-17: in milliseconds and without memory. Seen red when the network is built first (40 s, or terabytes)."""
+    path = tmp_path / "huge.safetensors"
+    weights = ActorCritic(NetworkConfig(width=16)).state_dict()
+    save(path, checkpoint.POLICY_FORMAT, weights, {"network": {"width": 16} | settings, "about": {}})
+
+    began = time.process_time()
+    with pytest.raises(ValueError, match=rf"huge\.safetensors.*{message}"):
+        load_network(path)
+
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("name", ["policy.weight", "value.bias"])
+def test_weights_that_are_not_finite_are_refused(tmp_path, name, value):
+    """Fault 2-17: by the names of file and tensor, also by everything that makes policies.
+
+    Seen red without the check: the file loads, and play blames the policy."""
+    path = tmp_path / "odd.safetensors"
+    network = ActorCritic(NetworkConfig(width=16))
+    network.state_dict()[name].view(-1)[-1] = value
+    save_network(path, network, {})
+
+    for load_it in (load_network, lambda path: make_policy(str(path))):
+        with pytest.raises(ValueError, match=rf"odd\.safetensors: {name} holds numbers that are not finite"):
+            load_it(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"environment": None}, "was made for the environment None"),
+        ({"network": None}, "network must be an object, got None"),
+        ({"about": []}, "about must be an object"),
+        ({"about": {"config": 1}}, "config must be an object, got 1"),
+        ({"about": {"config": {"game": {"reward": 1}}}}, "reward must be a text, got 1"),
+        ({"about": {"config": {"game": {"reward": "fame"}}}}, "reward must be one of 'win', 'points', got 'fame'"),
+    ],
+    ids=str,
+)
+def test_damaged_descriptions_are_refused(tmp_path, change, message):
+    """Fault 2-17: by the names of file and field. Seen red with the fields taken as they are (KeyError, TypeError,
+    AttributeError)."""
+    path = tmp_path / "odd.safetensors"
+    weights = ActorCritic(NetworkConfig(width=16)).state_dict()
+    save(path, checkpoint.POLICY_FORMAT, weights, {"network": {"width": 16}, "about": {}} | change)
+
+    with pytest.raises(ValueError, match=rf"odd\.safetensors.*{message}"):
+        make_policy(str(path))
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, "NaN", "{", ""])
+def test_descriptions_that_are_no_json_are_refused(tmp_path, text):
+    """Fault 2-17: seen red without the translation of RecursionError."""
+    path = tmp_path / "odd.safetensors"
+    path.write_bytes(safetensors.torch.save({"x": torch.zeros(1)}, {"uno_flex": text}))
+
+    with pytest.raises(ValueError, match=r"odd\.safetensors: its description is no JSON"):
+        load_network(path)
+
+
 # ---- Writing ----
 
 WRITER = """
