@@ -15,7 +15,7 @@ from uno_flex_env.positions import playout
 from uno_flex_env.rules import Rules
 from uno_flex_env.vec_env import VecEnv
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["Game", "IllegalActionError", "Match", "NotationError", "RecordError", "Rules", "State", "VecEnv", "playout"]
 
 if "gymnasium" in sys.modules:

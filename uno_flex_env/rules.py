@@ -48,7 +48,7 @@ class Rules:
     hand_size: int = 7
     """Cards dealt to each player (rules 9.10)."""
     deck: Mapping[str, int] | None = None
-    """The number of copies of each card, such as `{"r1": 1, "WF": 2}`; None is the official deck (rules 9.11)."""
+    """The number of copies of each card by its code; None is the official deck (rules 9.11)."""
     target_score: int = 500
     """A match ends when a player has this many points (rules 9.12)."""
 
