@@ -32,8 +32,8 @@ def write_new(paths: Iterable[Path], data: bytes) -> Path:
             continue
         try:
             write_whole(path, data)
-        except OSError:
-            path.unlink()
+        except BaseException:  # a signal too, or an empty file would stay
+            path.unlink(missing_ok=True)
             raise
         return path
     raise taken

@@ -12,6 +12,7 @@ from typing import Any
 import tyro
 
 from experiments.settings import read
+from experiments.signals import signals_unwind
 
 GROUPS = {
     "train": {
@@ -69,7 +70,9 @@ def main(arguments: list[str]) -> int:
     prepare()
     try:
         module: Any = importlib.import_module(f"experiments.commands.{name}")
-        status: int = module.main(parse(module, name, arguments[1:]))
+        config = parse(module, name, arguments[1:])
+        with signals_unwind():
+            status: int = module.main(config)
     except BrokenPipeError:  # the reader of the output has gone, such as `head`; Python must not flush to it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

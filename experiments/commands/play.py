@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import TextIOWrapper
-from typing import Any
 
 import torch
 from rich.console import Console
@@ -35,8 +31,7 @@ def main(config: PlayConfig) -> int:
         sys.stdin.reconfigure(errors="backslashreplace")  # explained like any wrong input
     session = Session(config, Console(highlight=False, markup=False, emoji=False))
     try:
-        with _signals_end_it():
-            session.run()
+        session.run()
     except EOFError:
         session.console.print()
     except KeyboardInterrupt:
@@ -47,19 +42,3 @@ def main(config: PlayConfig) -> int:
         if not saved:
             session.console.print("This is the record:", *map(json.dumps, session.records()), sep="\n", soft_wrap=True)
     return 0 if saved else 1
-
-
-@contextmanager
-def _signals_end_it() -> Iterator[None]:
-    """Make a closed window and `kill` raise SystemExit, so that the record is saved as after Ctrl-C."""
-
-    def leave(number: int, _: Any) -> None:
-        sys.exit(128 + number)
-
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {number: signal.signal(number, leave) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -14,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from agents.atomic import write_new
 from agents.checkpoint import save_network
 from agents.policy import Actions, Decisions
 from experiments import __main__ as command
+from experiments import signals
 from experiments.terminal import session as play
 from experiments.terminal.events import steps
 from experiments.terminal.session import Session
@@ -144,6 +146,64 @@ def test_an_interruption_saves_the_record(tmp_path, name):
     assert process.returncode == 128 + number
     assert len((tmp_path / "it.jsonl").read_bytes()) > len(before)
     assert saved(tmp_path / "it.jsonl")[0].actions[0] == "draw"
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_second_signal_does_not_stop_the_save(monkeypatch, name):
+    """Fault 2-9: a closed window sends SIGHUP twice. The second one comes when the file is there and still empty.
+    Seen red with handlers that also raise the second time: an empty file and no record."""
+    number = getattr(signal, name)
+    before = signal.signal(number, signal.default_int_handler)  # tests may run with ignored signals
+    monkeypatch.setattr("sys.stdin", io.StringIO("draw\nkeep\n"))
+
+    def write_slowly(path: Path, data: bytes) -> None:
+        signal.raise_signal(number)
+        path.write_bytes(data)
+
+    def answer(self: Session, policy: object) -> None:
+        monkeypatch.setattr("agents.atomic.write_whole", write_slowly)
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(Session, "answer", answer)
+    try:
+        status: object = command.main(["play", "--seed", "2", "--to", "it.jsonl", *BOT])
+    except SystemExit as ended:
+        status = ended.code
+    finally:
+        signal.signal(number, before)
+
+    assert status == 128 + number
+    assert saved(Path("it.jsonl"))[0].actions[0] == "draw"
+
+
+def test_a_later_signal_ends_a_command_that_hangs(monkeypatch):
+    """Fault 2-9, the other side: only signals that follow at once are ignored. Seen red without the limit of time."""
+    monkeypatch.setattr(signals, "PATIENCE", 0.0)
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        with signals.signals_unwind():
+            for _ in range(2):
+                with pytest.raises(SystemExit):
+                    signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with signals.signals_unwind():
+            signal.raise_signal(signal.SIGTERM)  # ignored before, as under nohup
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_save_that_a_signal_ends_leaves_no_empty_file(monkeypatch, tmp_path):
+    """Fault 2-9: the signal comes while `save` writes. Seen red with a clean-up after OSError alone."""
+
+    def interrupted(path: Path, data: bytes) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("agents.atomic.write_whole", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_new([tmp_path / "it.jsonl"], b"data")
+
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_interruption_while_an_opponent_thinks_saves_the_record(monkeypatch):
