@@ -5,20 +5,28 @@ UNO is a trademark of Mattel, with whom this project has nothing to do.
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-
-from uno_flex_env._core import State
+from uno_flex_env._core import State, View
 from uno_flex_env.errors import IllegalActionError, NotationError, RecordError
 from uno_flex_env.game import Game, Match
 from uno_flex_env.positions import playout
+from uno_flex_env.registration import register_now_or_later
 from uno_flex_env.rules import Rules
 from uno_flex_env.vec_env import VecEnv
 
 __version__ = "0.2.0"
-__all__ = ["Game", "IllegalActionError", "Match", "NotationError", "RecordError", "Rules", "State", "VecEnv", "playout"]
+__all__ = [
+    "Game",
+    "IllegalActionError",
+    "Match",
+    "NotationError",
+    "RecordError",
+    "Rules",
+    "State",
+    "VecEnv",
+    "View",
+    "playout",
+]
 
-if "gymnasium" in sys.modules:
-    # `import gymnasium, uno_flex_env; gymnasium.make("UnoFlex-v0")` works, while `import uno_flex_env` alone does not
-    # wait for Gymnasium.
-    import_module("uno_flex_env.envs")
+# `gymnasium.make("UnoFlex-v0")` works in either order of the imports, while `import uno_flex_env` does not wait for
+# Gymnasium.
+register_now_or_later()

@@ -1,6 +1,7 @@
-"""The environments. To import this package registers `UnoFlex-v0` with Gymnasium.
+"""The environments.
 
-`gymnasium.make("uno_flex_env.envs:UnoFlex-v0")` imports it by itself.
+Once `uno_flex_env` is imported, `gymnasium.make("UnoFlex-v0")` makes one. `gymnasium.make("uno_flex_env:UnoFlex-v0")`
+imports it by itself.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import gymnasium
+from uno_flex_env.registration import ENV_ID
 
 if TYPE_CHECKING:
     from uno_flex_env.envs.aec import UnoFlexEnv
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from uno_flex_env.vec_env import VecEnv
 
 __all__ = ["ENV_ID", "SB3VecEnv", "SingleAgentEnv", "UnoFlexEnv", "UnoFlexVectorEnv", "VecEnv"]
-
-ENV_ID = "UnoFlex-v0"
-"""The name for `gymnasium.make` and `gymnasium.make_vec`."""
 
 _MODULES = {
     "SB3VecEnv": "uno_flex_env.envs.sb3",
@@ -36,11 +34,3 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-if ENV_ID not in gymnasium.registry:
-    gymnasium.register(
-        ENV_ID,
-        entry_point="uno_flex_env.envs.single_agent:SingleAgentEnv",
-        vector_entry_point="uno_flex_env.envs.gym_vector:UnoFlexVectorEnv",
-    )
