@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 
+from agents.allowed_classes import check_class
 from agents.expert import Expert
 from agents.flex_policies import FlexByRules
 from agents.policy import Policy
@@ -25,7 +26,8 @@ def make_policy(name: str) -> Policy:
             class of your own, which is called without arguments.
 
     Raises:
-        ValueError: there is no such policy; the message says which there are.
+        ValueError: there is no such policy; the message says which there are. Or it is a class that
+            `agents.allowed_classes.only_classes` does not allow.
     """
     spec = PolicySpec.parse(name)
     match spec.kind:
@@ -74,6 +76,7 @@ def _search(spec: PolicySpec) -> Policy:
 
 
 def _own_class(spec: PolicySpec) -> Policy:
+    check_class(spec.text)
     try:
         policy: Policy = getattr(importlib.import_module(spec.name), spec.class_name)()
         name, history, fine = policy.name, policy.history, callable(policy.act)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
 import tyro
 
+from agents.allowed_classes import only_classes
 from experiments.settings import read
 from experiments.signals import signals_unwind
 
@@ -70,9 +72,10 @@ def main(arguments: list[str]) -> int:
     prepare()
     try:
         module: Any = importlib.import_module(f"experiments.commands.{name}")
-        config = parse(module, name, arguments[1:])
-        with signals_unwind():
-            status: int = module.main(config)
+        with only_classes(part for word in arguments for part in re.split("[=,]", word)):
+            config = parse(module, name, arguments[1:])
+            with signals_unwind():
+                status: int = module.main(config)
     except BrokenPipeError:  # the reader of the output has gone, such as `head`; Python must not flush to it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -107,22 +110,28 @@ M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 
 
 def parse(module: Any, name: str, arguments: list[str]) -> Any:
-    """The settings of a command: a flag overrides the file of --config, and the file overrides the default."""
+    """The settings of a command: a flag overrides the file of --config, and the file overrides the default.
+
+    The names after --class are for `only_classes` alone.
+    """
     default, rest = None, list[str]()
     words = iter(arguments)
     for word in words:
-        option, given, file = word.partition("=")
-        if option != "--config":
+        option, given, value = word.partition("=")
+        if option not in ("--config", "--class"):
             rest.append(word)
             continue
-        if not (file := file if given else next(words, "")):
-            raise ValueError("--config needs a file")
+        if not (value := value if given else next(words, "")):
+            raise ValueError(f"{option} needs a {'file' if option == '--config' else 'MODULE:CLASS'}")
+        if option == "--class":
+            continue
         if default is not None:
-            raise ValueError(f"--config names one file, got another: {file}")
-        default = read(module.Config, Path(file))
+            raise ValueError(f"--config names one file, got another: {value}")
+        default = read(module.Config, Path(value))
     program = f"python -m experiments {name}"
     about = (
         f"{module.HELP}\n--config FILE reads settings from a TOML file with the names below; a flag overrides the file."
+        "\n--class MODULE:CLASS allows a file to name this class of yours as a policy."
     )
     return tyro.cli(module.Config, args=rest, default=default, prog=program, description=about)
 

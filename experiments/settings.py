@@ -10,15 +10,21 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from agents.allowed_classes import only_classes
+
 
 def read(kind: type, path: Path) -> Any:
     """The dataclass `kind` with the settings that a TOML file names; the others keep their defaults.
 
     Raises:
-        ValueError: the file is not TOML, a setting is unknown (the message lists the known ones) or has a wrong type.
+        ValueError: the file is not TOML, a setting is unknown (the message lists the known ones) or has a wrong type,
+            or the file names a class of a policy that `agents.allowed_classes.only_classes` has not allowed.
     """
     try:
-        return from_table(kind, tomllib.loads(path.read_text(encoding="utf-8")))
+        with only_classes():
+            return from_table(kind, tomllib.loads(path.read_text(encoding="utf-8")))
+    except RecursionError:
+        raise ValueError(f"{path}: too many brackets within brackets") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
 

@@ -7,6 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.allowed_classes import only_classes
 from agents.device import choose_device
 from agents.json_text import read_json
 from agents.league import LeagueConfig
@@ -95,7 +96,8 @@ def load_config(folder: Path) -> TrainConfig:
     """Read the settings of the run in `folder`.
 
     Raises:
-        ValueError: the folder is not that of a run.
+        ValueError: the folder is not that of a run, or its settings name a class of a policy that
+            `agents.allowed_classes.only_classes` has not allowed.
     """
     path = folder / CONFIG
     if not path.is_file():
@@ -105,7 +107,8 @@ def load_config(folder: Path) -> TrainConfig:
         raise ValueError(f"{path} is not that of a run")
     del settings["made_by"]
     try:
-        config: TrainConfig = from_table(TrainConfig, settings)
+        with only_classes():
+            config: TrainConfig = from_table(TrainConfig, settings)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     return config
