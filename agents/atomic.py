@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write or replace a file. A reader finds either all of the old data or all of the new."""
+    """Write or replace a file. A reader finds either all of the old data or all of the new.
+
+    Raises:
+        OSError: the file can't be written, for example since the disk is full; the message names it.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with part.open("wb") as file:
@@ -17,8 +22,11 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
+    except OSError as error:  # which names the file beside it, or none
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def write_new(paths: Iterable[Path], data: bytes) -> Path:

@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from agents.atomic import write_whole
 from experiments.speed.callgrind import INSTRUCTION_RUNS, check_available, instruction_figures
 from experiments.speed.peers import check_installed, peer_contestants, peer_figures
 from uno_flex_env.bench.measure import Figure, race
@@ -63,7 +64,7 @@ def main(config: Config) -> int:
     settings = asdict(config) | {"json": None}
     report = as_json(figures, settings, (before, load()))
     if config.json is not None:
-        config.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_whole(config.json, json.dumps(report, indent=1).encode() + b"\n")
     print(as_table(report), flush=True)
     return 0
 

@@ -10,6 +10,7 @@ import tyro
 
 from agents.atomic import write_whole
 from agents.checkpoint import digests
+from agents.folder_lock import locked
 from agents.match.results import Rate
 from agents.match.runner import duel
 from agents.policy import looks_ahead
@@ -79,6 +80,14 @@ def main(config: Config) -> int:
     """Play the matches that have no result yet; print, draw and write the results."""
     folder = Path("runs", "ladder", config.name)
     folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        text = _play(config, folder)
+    print(f"{text}\n\nresults: {folder}", flush=True)
+    return 0
+
+
+def _play(config: Config, folder: Path) -> str:
+    """Play, draw and write; returns the table."""
     rates = read_rates(folder, config.conditions())
     cells = [(p, n) for p in config.policies for n in config.players if p != config.against and (p, n) not in rates]
     with config.playing(sum(games_of(config.games_for(policy), n) for policy, n in cells)) as options:
@@ -92,5 +101,4 @@ def main(config: Config) -> int:
     fair = {(config.against, n): Rate(1 / n, 1 / n, 1 / n, 1 / n, 0) for n in config.players}
     picture = rungs(config.policies, config.players, rates | fair, f"wins at tables of {config.against}")
     write_whole(folder / "ladder.png", picture)
-    print(f"{text}\n\nresults: {folder}", flush=True)
-    return 0
+    return text

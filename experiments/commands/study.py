@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.atomic import write_whole
+from agents.folder_lock import locked
 from agents.json_text import field_of, read_json
 from agents.match.workers import cores, worker_pool
 from experiments.flex_timing.appendix import write_appendix
@@ -29,11 +30,12 @@ all. A command that was interrupted goes on from there when you give it again. T
 def main(config: Config) -> int:
     """Simulate what has no result yet, then write the figures and the appendix."""
     config.out.mkdir(parents=True, exist_ok=True)
-    facts = _claim(config.out, as_json(config))
-    if not _finished(config.out):
-        with worker_pool(config.workers or cores()) as pool:
-            run_study(config, pool, facts)
-    write_appendix(Results.read(config.out), config.out, facts)
+    with locked(config.out):
+        facts = _claim(config.out, as_json(config))
+        if not _finished(config.out):
+            with worker_pool(config.workers or cores()) as pool:
+                run_study(config, pool, facts)
+        write_appendix(Results.read(config.out), config.out, facts)
     print(f"appendix, figures and raw results: {config.out}", flush=True)
     return 0
 

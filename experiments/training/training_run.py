@@ -18,6 +18,7 @@ import torch
 import uno_flex_env
 from agents import checkpoint
 from agents.atomic import new_folder, write_whole
+from agents.folder_lock import locked
 from agents.match.progress_bar import progress_bar
 from agents.match.results import Rate
 from agents.match.runner import MAX_DECISIONS, duel
@@ -81,7 +82,16 @@ def resume(folder: Path) -> int:
 
 
 def learn(config: TrainConfig, folder: Path, *, resume: bool = False) -> bool:
-    """Train to the end in a folder that `begin` has made; False if the run has diverged."""
+    """Train to the end in a folder that `begin` has made; False if the run has diverged.
+
+    Raises:
+        ValueError: another process trains in this folder, or what `Trainer.restore` raises.
+    """
+    with locked(folder):
+        return _learn(config, folder, resume=resume)
+
+
+def _learn(config: TrainConfig, folder: Path, *, resume: bool) -> bool:
     num_threads = config.num_threads or cores()
     torch.set_num_threads(num_threads)
     trainer = Trainer(config, folder, num_threads)
