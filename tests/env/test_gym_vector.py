@@ -189,7 +189,7 @@ def check_truncation(env: UnoFlexVectorEnv, max_decisions: int) -> None:
     assert np.array_equal(truncated, unbroken)
     for game in np.flatnonzero(truncated):
         assert np.array_equal(infos["final_obs"][game]["observation"], observations["observation"][game])
-        assert not infos["final_obs"][game]["action_mask"].any()
+        assert np.flatnonzero(infos["final_obs"][game]["action_mask"]).tolist() == [0]
 
 
 def short_games(max_decisions: int, kind: type[UnoFlexVectorEnv] = UnoFlexVectorEnv) -> UnoFlexVectorEnv:
@@ -356,14 +356,15 @@ def test_what_are_no_actions_is_refused(actions, message):
 
 
 def check_masks(env: UnoFlexVectorEnv) -> None:
-    """int8, never empty for who must act, empty in finished games, and samples under them are legal."""
+    """int8, never empty, action 0 alone in finished games, and samples under them are legal."""
     observations, infos = env.reset(seed=1)
     over = np.zeros(env.num_envs, np.bool_)
     for _ in range(60):
         mask = infos["action_mask"]
         assert mask.dtype == observations["action_mask"].dtype == np.int8
         assert np.array_equal(mask, observations["action_mask"])
-        assert np.array_equal(mask.any(axis=1), ~over)
+        assert mask.any(axis=1).all()
+        assert np.array_equal(mask[over], np.eye(1, mask.shape[1], dtype=np.int8).repeat(over.sum(), axis=0))
         assert env.observation_space.contains(observations)
         actions = env.action_space.sample(mask=tuple(mask))
         assert mask[np.arange(env.num_envs), actions][~over].all()
@@ -374,6 +375,48 @@ def check_masks(env: UnoFlexVectorEnv) -> None:
 def test_masks_and_what_is_sampled_under_them():
     """Fault 17."""
     check_masks(UnoFlexVectorEnv(30, 4, EVERY_PHASE, opponents=["random", first_legal, "random"], max_decisions=20))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_masked_softmax_runs_in_every_mode(mode):
+    """Fault 2-23: over all that steps and resets hand out. Seen to fail (NaN) with masks of zeros after the end."""
+    envs = gymnasium.make_vec("UnoFlex-v0", 20, rules=SHORT, autoreset_mode=mode)
+    observations, infos = envs.reset(seed=0)
+    rng, ends = np.random.default_rng(0), 0
+    for _ in range(120):
+        assert np.array_equal(observations["action_mask"], infos["action_mask"])
+        probabilities = masked_softmax(observations["action_mask"], rng)
+        actions = (probabilities.cumsum(axis=1) < rng.random((20, 1))).sum(axis=1)
+        observations, _, terminated, truncated, infos = envs.step(actions)
+        over = terminated | truncated
+        ends += over.sum()
+        if mode is AutoresetMode.SAME_STEP and over.any():
+            finals = [last for last in infos["final_obs"] if last is not None]
+            masked_softmax(np.array([last["action_mask"] for last in finals]), rng)
+            masked_softmax(infos["final_info"]["action_mask"][over], rng)
+        if mode is AutoresetMode.DISABLED and over.any():
+            masked_softmax(observations["action_mask"], rng)
+            observations, infos = envs.reset(options={"reset_mask": over})
+    assert ends > 20
+
+
+def masked_softmax(masks: Any, rng: np.random.Generator) -> Any:
+    """As learners do it, with -inf for what is masked."""
+    logits = np.where(masks, rng.standard_normal(masks.shape), -np.inf)
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities = weights / weights.sum(axis=1, keepdims=True)
+    assert np.isfinite(probabilities).all()
+    return probabilities
+
+
+def test_the_mask_of_a_finished_game_is_copied():
+    """Fault 2-23. Seen to fail without `_mask_finished_games` in `__setstate__`."""
+    env = UnoFlexVectorEnv(20, rules=SHORT, copy=False)
+    _, infos = env.reset(seed=0)
+    while not env._over.any():
+        _, _, _, _, infos = env.step(infos["action_mask"].argmax(axis=1))
+    assert np.array_equal(copy.deepcopy(env)._infos()["action_mask"], infos["action_mask"])
+    assert infos["action_mask"].any(axis=1).all()
 
 
 @pytest.mark.parametrize("lie", [lambda mask: mask.astype(np.float32), np.zeros_like, np.ones_like])

@@ -22,7 +22,7 @@ from tests.support.episodes import (
     first_legal,
     learner_transcript,
 )
-from uno_flex_env import Rules
+from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.envs.single_agent import SingleAgentEnv
 from uno_flex_env.game import PHASES as PHASE_NAMES
@@ -174,7 +174,7 @@ def test_the_check_of_copies_can_fail():
         twin.__dict__.update(env.__dict__)
         return twin
 
-    with pytest.raises((AssertionError, IndexError)):
+    with pytest.raises((AssertionError, IllegalActionError)):
         check_copies(shallow)
 
 

@@ -33,7 +33,8 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
     """B games of UNO Flex with one learning seat each: `gymnasium.make_vec("UnoFlex-v0", num_envs=B, ...)`.
 
     Each row is what `gymnasium.make("UnoFlex-v0")` plays: spaces, rewards and opponents are described there, in
-    `uno_flex_env.envs.single_agent`. The legal actions are in the observation and in `infos["action_mask"]`.
+    `uno_flex_env.envs.single_agent`. The legal actions are in the observation and in `infos["action_mask"]`. The mask
+    of a finished game allows action 0 alone, so that a softmax over the legal actions is defined in every row.
 
     Args:
         num_envs: B, the number of games.
@@ -193,5 +194,7 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
         last = np.full(self.num_envs, None, object)
         for i, game in enumerate(rows):
             last[game] = {name: part[i] for name, part in parts.items()}
-        info = {"action_mask": np.zeros_like(self.seat_games.action_masks), "_action_mask": ended.copy()}
+        masks = np.zeros_like(self.seat_games.action_masks)
+        masks[ended, 0] = 1
+        info = {"action_mask": masks, "_action_mask": ended.copy()}
         return {"final_obs": last, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}

@@ -95,7 +95,7 @@ class SeatGames:
 
     @property
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """(B, 216) int8; all zero after the end"""
+        """(B, 216) int8; after the end action 0 alone is 1, so that a softmax over the mask stays defined"""
         return self.batch.action_masks
 
     @property
@@ -163,8 +163,12 @@ class SeatGames:
             self._let_opponents_play()
             which = which & (self.batch.current_player < 0)
             if not which.any():
-                return
+                break
             self.batch.reset_games(which)
+        self._mask_finished_games()
+
+    def _mask_finished_games(self) -> None:
+        self.action_masks[self.batch.current_player < 0, 0] = 1
 
     def step(self, actions: npt.ArrayLike, alone: Rows | None = None) -> None:
         """Take one action of the learning seat in each game and let the opponents play on to its next decision.
@@ -187,6 +191,7 @@ class SeatGames:
         np.logical_and(over, ~cut, out=self.terminated)
         self.rewards[:] = self._due
         self._due[:] = 0.0
+        self._mask_finished_games()
 
     def _check_legal(self, actions: npt.NDArray[Any], alone: Rows | None) -> None:
         # A policy that failed has left its game at the decision of another seat.
@@ -194,7 +199,9 @@ class SeatGames:
         if stuck.size:
             raise RuntimeError(f"game {stuck[0]}: an opponent failed to act; reset the games")
         rows = np.arange(self.num_envs) if alone is None else np.flatnonzero(~alone)
-        check_legal(actions[rows], self.action_masks[rows], rows)
+        masks = self.action_masks[rows]
+        masks[self.batch.current_player[rows] < 0] = 0
+        check_legal(actions[rows], masks, rows)
 
     def _advance(self) -> Rows:
         """Take the batch's actions and collect what the learning seats are paid. Returns which games were truncated."""
@@ -240,6 +247,7 @@ class SeatGames:
         self.__dict__.update(state)
         self._policies = policies_with_offsets(self._opponents)  # they are told apart by identity
         self._take_seats()
+        self._mask_finished_games()
 
 
 _STRIDE = np.uint64(0xD1342543DE82EF95)

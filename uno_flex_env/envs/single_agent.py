@@ -26,10 +26,10 @@ from uno_flex_env.seeding import checked_seed
 class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
     """UNO Flex with one learning seat: `gymnasium.make("UnoFlex-v0", ...)`.
 
-    Observations and actions are those of `uno_flex_env.uno_flex_v0`; the legal
-    actions are in the observation, in `info["action_mask"]` and in `action_masks()`. The opponents move inside `step`;
-    rewards that fall on their turns arrive with the learning seat's last step before them. A deal that ends before
-    that seat has decided anything is dealt again.
+    Observations and actions are those of `uno_flex_env.uno_flex_v0`; the legal actions are in the observation, in
+    `info["action_mask"]` and in `action_masks()`. After the end the mask allows action 0 alone, so that a softmax over
+    the legal actions is defined. The opponents move inside `step`; rewards that fall on their turns arrive with the
+    learning seat's last step before them. A deal that ends before that seat has decided anything is dealt again.
 
     Args:
         num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
@@ -143,7 +143,11 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         return self._mask().view(np.bool_)
 
     def _mask(self) -> npt.NDArray[np.int8]:
-        return self.seat_games.action_masks[0].copy() if self._live else np.zeros(NUM_ACTIONS, np.int8)
+        if self._live:
+            return self.seat_games.action_masks[0].copy()
+        mask = np.zeros(NUM_ACTIONS, np.int8)
+        mask[0] = 1
+        return mask
 
     def _observe(self) -> Observation:
         seen = {"observation": self.seat_games.observations[0].copy(), "action_mask": self._mask()}
