@@ -12,7 +12,8 @@ from agents.match.runner import Stop
 from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import check_policies, cross_table, games_of_cross_table
 from experiments.match_tables.games_file import parquet
-from experiments.match_tables.match_settings import MatchSettings
+from experiments.match_tables.match_settings import PolicyMatchSettings
+from experiments.trained_rules import compare_rules
 from uno_flex_env.batch import BOTS
 
 HELP = """\
@@ -27,7 +28,7 @@ played from every seat. Each number of players has a table with every pair of po
 
 
 @dataclass(frozen=True)
-class Config(MatchSettings):
+class Config(PolicyMatchSettings):
     """Settings of an evaluation."""
 
     policies: tyro.conf.Positional[tuple[str, ...]] = BOTS[1:]
@@ -57,6 +58,7 @@ class Config(MatchSettings):
 
 def main(config: Config) -> int:
     """Play, print the tables and write the games."""
+    compare_rules(config.policies, config.rules, other_rules=config.other_rules)
     total = sum(games_of_cross_table(config.policies, n, config.games) for n in config.players)
     with config.playing(total) as options:
         tables = [

@@ -17,9 +17,10 @@ from agents.policy import looks_ahead
 from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import check_policies
 from experiments.match_tables.ladder_results import ladder_table, read_rates, write_rates
-from experiments.match_tables.match_settings import MatchSettings, games_of
+from experiments.match_tables.match_settings import PolicyMatchSettings, games_of
 from experiments.match_tables.plots import rungs
 from experiments.settings import check_folder_name
+from experiments.trained_rules import compare_rules
 from uno_flex_env.options import check_whole
 
 HELP = """\
@@ -36,7 +37,7 @@ same command again.
 
 
 @dataclass(frozen=True)
-class Config(MatchSettings):
+class Config(PolicyMatchSettings):
     """Settings of a ladder."""
 
     policies: tyro.conf.Positional[tuple[str, ...]] = ("random", "flex_any", "flex_when_stuck")
@@ -78,6 +79,7 @@ class Config(MatchSettings):
 
 def main(config: Config) -> int:
     """Play the matches that have no result yet; print, draw and write the results."""
+    compare_rules((*config.policies, config.against), config.rules, other_rules=config.other_rules)
     folder = Path("runs", "ladder", config.name)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):

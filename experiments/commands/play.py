@@ -9,8 +9,9 @@ from io import TextIOWrapper
 import torch
 from rich.console import Console
 
-from experiments.terminal.play_config import PlayConfig
+from experiments.terminal.play_config import PlayConfig, current
 from experiments.terminal.session import Session
+from experiments.trained_rules import compare_rules
 
 HELP = """\
 Play against policies, here in the terminal. `help` at the prompt says what can be typed, `?` asks for a hint.
@@ -26,6 +27,8 @@ Config = PlayConfig
 
 def main(config: PlayConfig) -> int:
     """Play. The record is saved in any case; the exit status is 1 if it could not be."""
+    policies = (*config.opponent, config.hints)
+    compare_rules(policies, current(config.start()).rules, other_rules=config.other_rules)
     torch.set_num_threads(1)  # as in match play, so that a search is as strong
     if isinstance(sys.stdin, TextIOWrapper):
         sys.stdin.reconfigure(errors="backslashreplace")  # explained like any wrong input

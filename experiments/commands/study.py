@@ -14,6 +14,8 @@ from experiments.flex_timing.appendix import write_appendix
 from experiments.flex_timing.findings import Results
 from experiments.flex_timing.jobs import RESULT_FILES, run_study
 from experiments.flex_timing.study_settings import Config, as_json
+from experiments.trained_rules import compare_rules
+from uno_flex_env.rules import Rules
 
 HELP = """\
 When is a flex best spent? Plays thousands of positions on to their ends, with the Power green and red and with every
@@ -29,6 +31,7 @@ all. A command that was interrupted goes on from there when you give it again. T
 
 def main(config: Config) -> int:
     """Simulate what has no result yet, then write the figures and the appendix."""
+    compare_rules((config.policy, config.search), Rules(), other_rules=True)
     config.out.mkdir(parents=True, exist_ok=True)
     with locked(config.out):
         facts = _claim(config.out, as_json(config))

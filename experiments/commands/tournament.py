@@ -10,9 +10,10 @@ import tyro
 from agents.atomic import new_folder
 from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import check_policies, cross_table, games_of_cross_table
-from experiments.match_tables.match_settings import MatchSettings
+from experiments.match_tables.match_settings import PolicyMatchSettings
 from experiments.match_tables.round_robin import rate_policies, ratings_table, write_round_robin
 from experiments.settings import check_folder_name
+from experiments.trained_rules import compare_rules
 from uno_flex_env.batch import BOTS
 
 HELP = """\
@@ -28,7 +29,7 @@ The folder runs/tournament/NAME gets the tables as text and JSON, a heat map, an
 
 
 @dataclass(frozen=True)
-class Config(MatchSettings):
+class Config(PolicyMatchSettings):
     """Settings of a tournament."""
 
     policies: tyro.conf.Positional[tuple[str, ...]] = BOTS[1:]
@@ -45,6 +46,7 @@ class Config(MatchSettings):
 
 def main(config: Config) -> int:
     """Play, print the tables and write the results."""
+    compare_rules(config.policies, config.rules, other_rules=config.other_rules)
     total = sum(games_of_cross_table(config.policies, n, config.games) for n in config.players)
     with config.playing(total) as options:
         tables = [cross_table(config.policies, n, games=config.games, **options) for n in config.players]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from experiments.trained_rules import compare_rules
 from experiments.training.train_config import TrainConfig
 from experiments.training.training_run import begin, resume, run
 
@@ -49,6 +50,8 @@ def main(config: Config) -> int:
     if config.resume is not None:
         return resume(config.resume)
     settings = config.settings()
+    known = [*settings.baselines, *settings.league.opponents, *filter(None, [settings.init_from])]
+    compare_rules(known, settings.game.rules, other_rules=True)
     if settings.learner == "sb3":
         from experiments.training import maskable_ppo  # here, since loading Stable-Baselines3 takes seconds
 

@@ -50,6 +50,14 @@ class MatchSettings:
             yield {"seed": self.seed, "rules": self.rules, "workers": pool, "progress": bar}
 
 
+@dataclass(frozen=True)
+class PolicyMatchSettings(MatchSettings):
+    """The settings of commands that take policies of any kind."""
+
+    other_rules: bool = False
+    """Let networks that were trained by house rules play by the official ones, if no rules are given."""
+
+
 def games_of(games: int, num_players: int) -> int:
     """How many games a duel plays: `games` rounded up to whole deals, each in `num_players` seatings."""
     return -(-games // num_players) * num_players

@@ -30,6 +30,8 @@ class PlayConfig:
     """Seed of the deal and of the random choices of the policies. By default each game has a new one."""
     rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
     """House rules, by their switches (rules 9)."""
+    other_rules: bool = False
+    """Let networks that were trained by house rules play by the official ones, if no rules are given."""
     match: bool = False
     """Play rounds until a player reaches the target score, 500 by default."""
     hints: str = "champion"

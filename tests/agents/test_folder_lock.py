@@ -55,6 +55,7 @@ def test_a_folder_has_one_process_at_a_time(tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_twice(tmp_path, capsys, monkeypatch):
     """Fault 2-20: nor is a folder of a ladder or a study used twice. Seen red without the locks."""
     run = tmp_path / "runs" / "ladder" / "mine"
