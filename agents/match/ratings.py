@@ -99,7 +99,8 @@ class _Match:
     def extreme_deals(self, up: int, down: int) -> Matrix:
         """Wins in two deals, (2, policies): one in which `up` wins all games it can and `down` none, and the reverse.
         Nobody wins in a match of others, so that such a match adds nothing."""
-        return self.seatings * np.stack([self._all_to(up, down), self._all_to(down, up)])
+        deals: Matrix = self.seatings * np.stack([self._all_to(up, down), self._all_to(down, up)])
+        return deals
 
     def _all_to(self, winner: int, loser: int) -> Matrix:
         shares: Matrix = np.zeros_like(self.seats)
