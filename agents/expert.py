@@ -16,6 +16,7 @@ import numpy as np
 from agents.candidates import FLEX_CARDS, Candidates, Flags, Numbers
 from agents.policy import Actions, Decisions
 from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, actions_where
+from uno_flex_env.errors import did_you_mean
 from uno_flex_env.seeding import uniforms
 
 _DRAWS_OR_KEEPS = actions_where(lambda action: action.verb in ("draw", "keep"))
@@ -184,7 +185,8 @@ class Expert:
     def __post_init__(self) -> None:
         for name in self.without:
             if name not in NAMES:
-                raise ValueError(f"the expert has no heuristic {name!r}; there are {', '.join(NAMES)}")
+                near = did_you_mean(name, NAMES)
+                raise ValueError(f"the expert has no heuristic {name!r}; there are {', '.join(NAMES)}{near}")
 
     @property
     def name(self) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
+from pathlib import Path
 
 from agents.allowed_classes import check_class
 from agents.expert import Expert
@@ -11,6 +13,7 @@ from agents.policy import Policy
 from agents.policy_spec import PolicySpec
 from agents.rule_bot import RuleBot
 from uno_flex_env.batch import BOTS
+from uno_flex_env.errors import did_you_mean
 
 
 def make_policy(name: str) -> Policy:
@@ -54,11 +57,7 @@ def _network(spec: PolicySpec) -> Policy:
 
     file = find_policy(spec.name)
     if file is None:
-        known = ", ".join((*BOTS, "flex_by_rules", "expert"))
-        raise ValueError(
-            f"no such policy: {spec.text!r}; there are {known}, champion, search:BUDGET, the folders of training runs, "
-            "and module:Class"
-        )
+        raise ValueError(_unknown(spec.text))
     return load_policy(file, name=spec.text, greedy=spec.greedy)
 
 
@@ -75,9 +74,24 @@ def _search(spec: PolicySpec) -> Policy:
     return NetworkSearch(spec.text, prior, spec.budget)
 
 
+def _unknown(text: str) -> str:
+    """The message for a name that is not that of a policy."""
+    bots = (*BOTS, "flex_by_rules", "expert")
+    networks = ["champion", *(path.parent.as_posix() for path in sorted(Path("runs").glob("*/policy.safetensors")))]
+    option = text.partition(":")[2]
+    budget = option if option[:1].isdecimal() else "100ms"
+    near = (*bots, *networks, *(f"{name}:greedy" for name in networks), f"search:{budget}", f"flat:{budget}")
+    return (
+        f"no such policy: {text!r}; there are {', '.join(bots)}, champion, search:BUDGET, the folders of training runs "
+        f"(:greedy behind a network), and module:Class{did_you_mean(text, near)}"
+    )
+
+
 def _own_class(spec: PolicySpec) -> Policy:
     check_class(spec.text)
     try:
+        if find_spec(spec.name.partition(".")[0]) is None:
+            raise ValueError(f"there is no module {spec.name!r}: {_unknown(spec.text)}")
         policy: Policy = getattr(importlib.import_module(spec.name), spec.class_name)()
         name, history, fine = policy.name, policy.history, callable(policy.act)
     except (ImportError, AttributeError, SyntaxError, TypeError) as error:

@@ -7,14 +7,11 @@ import importlib
 import os
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
-import tyro
-
 from agents.allowed_classes import only_classes
-from experiments.settings import read
 from experiments.signals import signals_unwind
+from uno_flex_env.errors import did_you_mean
 
 GROUPS = {
     "train": {
@@ -47,6 +44,9 @@ GROUPS = {
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 
 
+OWN_PACKAGES = ("agents", "experiments", "uno_flex_env")
+
+
 def usage() -> str:
     """The list of the commands."""
     lines = ["usage: python -m experiments COMMAND [--config FILE] [flags]"]
@@ -65,13 +65,14 @@ def main(arguments: list[str]) -> int:
         print(usage())
         return 0
     if not arguments or arguments[0] not in COMMANDS:
-        wrong = f"no such command: {arguments[0]!r}\n\n" if arguments else ""
+        wrong = f"no such command: {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}\n\n" if arguments else ""
         print(wrong + usage(), file=sys.stderr)
         return 2
     name = arguments[0]
     prepare()
     try:
         module: Any = importlib.import_module(f"experiments.commands.{name}")
+        parse = importlib.import_module("experiments.command_line").parse  # here, since it needs tyro
         with only_classes(part for word in arguments for part in re.split("[=,]", word)):
             config = parse(module, name, arguments[1:])
             with signals_unwind():
@@ -79,7 +80,18 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:  # the reader of the output has gone, such as `head`; Python must not flush to it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (OSError, ValueError) as error:
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in OWN_PACKAGES or not missing:
+            raise
+        needs = f"{missing} is not installed; all packages of the commands: pip install '.[train]' here, or make train"
+        print(f"python -m experiments {name}: {needs}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        reason = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        print(f"python -m experiments {name}: {reason}", file=sys.stderr)
+        return 2
+    except ValueError as error:
         print(f"python -m experiments {name}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -107,33 +119,6 @@ def prepare() -> None:
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Parameters of `mallopt`, from glibc's malloc.h."""
-
-
-def parse(module: Any, name: str, arguments: list[str]) -> Any:
-    """The settings of a command: a flag overrides the file of --config, and the file overrides the default.
-
-    The names after --class are for `only_classes` alone.
-    """
-    default, rest = None, list[str]()
-    words = iter(arguments)
-    for word in words:
-        option, given, value = word.partition("=")
-        if option not in ("--config", "--class"):
-            rest.append(word)
-            continue
-        if not (value := value if given else next(words, "")):
-            raise ValueError(f"{option} needs a {'file' if option == '--config' else 'MODULE:CLASS'}")
-        if option == "--class":
-            continue
-        if default is not None:
-            raise ValueError(f"--config names one file, got another: {value}")
-        default = read(module.Config, Path(value))
-    program = f"python -m experiments {name}"
-    about = (
-        f"{module.HELP}\n--config FILE reads settings from a TOML file with the names below; a flag overrides the file."
-        "\n--class MODULE:CLASS allows a file to name this class of yours as a policy."
-    )
-    return tyro.cli(module.Config, args=rest, default=default, prog=program, description=about)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from agents.allowed_classes import only_classes
+from uno_flex_env.errors import did_you_mean
 
 
 def read(kind: type, path: Path) -> Any:
@@ -39,7 +40,9 @@ def from_table(kind: type, table: Mapping[str, Any], inside: str = "") -> Any:
     names = [field.name for field in fields(kind)]
     for name in table:
         if name not in names:
-            raise ValueError(f"no such setting: {inside + name!r}; there are {', '.join(inside + n for n in names)}")
+            known = [inside + each for each in names]
+            near = did_you_mean(inside + name, known)
+            raise ValueError(f"no such setting: {inside + name!r}; there are {', '.join(known)}{near}")
     return kind(**{name: _checked(inside + name, value, types[name]) for name, value in table.items()})
 
 

@@ -43,7 +43,10 @@ def main(arguments: list[str] | None = None) -> int:
         return INTERRUPTED
     except (OSError, ValueError) as error:
         sys.stdout.flush()
-        print(f"{parser.prog} {options.name}: {_short(str(error))}", file=sys.stderr)
+        reason = _short(str(error))
+        if isinstance(error, OSError) and error.filename and error.strerror:
+            reason = f"{error.filename}: {error.strerror}"
+        print(f"{parser.prog} {options.name}: {reason}", file=sys.stderr)
         return REFUSED
 
 

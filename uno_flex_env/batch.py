@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from uno_flex_env import _core
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
-from uno_flex_env.errors import IllegalActionError
+from uno_flex_env.errors import IllegalActionError, did_you_mean
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES
 from uno_flex_env.options import EpisodeOptions, check_flag, check_whole
 from uno_flex_env.rules import MAX_PLAYERS
@@ -152,7 +152,7 @@ def _restored(
 def bot_number(name: str) -> int:
     """The core's number of a rule bot."""
     if name not in BOTS:
-        raise ValueError(f"no such bot: {name!r}; there are {', '.join(BOTS)}")
+        raise ValueError(f"no such bot: {name!r}; there are {', '.join(BOTS)}{did_you_mean(name, BOTS)}")
     return BOTS.index(name)
 
 

@@ -1,5 +1,16 @@
 """What the package raises for input that it can't take. All are ValueErrors."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown word: the known word that is most like it, or nothing."""
+    near = get_close_matches(word, list(known), 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
 
 class NotationError(ValueError):
     """A text or number that names no card or no action."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 
 from uno_flex_env import _core
 from uno_flex_env.cards import CODES, FACES, NUM_FACES, text_to_card
+from uno_flex_env.errors import did_you_mean
 
 MIN_PLAYERS, MAX_PLAYERS = _core.MIN_PLAYERS, _core.MAX_PLAYERS
 
@@ -73,7 +74,7 @@ class Rules:
         known = [field.name for field in fields(cls)]
         for name in switches:
             if name not in known:
-                raise ValueError(f"unknown rule {name!r}; there are {', '.join(known)}")
+                raise ValueError(f"unknown rule {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}")
         return cls(**switches)
 
     def to_dict(self) -> dict[str, Any]:

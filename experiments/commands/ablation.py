@@ -10,6 +10,7 @@ from agents.expert import HEURISTICS
 from agents.match.runner import duel
 from experiments.match_tables.match_settings import MatchSettings, games_of
 from experiments.match_tables.worth_table import worth_table
+from uno_flex_env.errors import did_you_mean
 
 HELP = """\
 Measure what each heuristic of the expert is worth: the expert has one seat, the expert without the heuristic all other
@@ -36,7 +37,8 @@ class Config(MatchSettings):
             raise ValueError(f"without must name different heuristics, at least one, got {' '.join(self.without)}")
         for name in self.without:
             if name not in NAMES:
-                raise ValueError(f"the expert has no heuristic {name!r}; there are {', '.join(NAMES)}")
+                near = did_you_mean(name, NAMES)
+                raise ValueError(f"the expert has no heuristic {name!r}; there are {', '.join(NAMES)}{near}")
 
 
 def main(config: Config) -> int:

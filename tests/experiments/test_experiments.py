@@ -16,11 +16,13 @@ import pytest
 from agents.checkpoint import POLICY, save_network
 from agents.network import ActorCritic, NetworkConfig
 from experiments import __main__ as command
+from experiments.command_line import parse
 from experiments.commands.train import Config
 from experiments.commands.train import main as train
 from experiments.settings import from_table, read
 from experiments.training.train_config import load_config
 from tests.support.paths import ROOT
+from uno_flex_env.batch import bot_number
 from uno_flex_env.rules import Rules
 
 CONFIGS = sorted((ROOT / "configs").glob("*/*.toml"))
@@ -144,7 +146,7 @@ def test_flags_come_before_the_file():
     """And the file before the defaults, wherever `--config` stands. Seen red with the file read last."""
     module = importlib.import_module("experiments.commands.train")
 
-    config = command.parse(module, "train", ["--seed", "7", "--config", SMOKE, "--network.width", "8"])
+    config = parse(module, "train", ["--seed", "7", "--config", SMOKE, "--network.width", "8"])
 
     assert (config.name, config.seed, config.network.width) == ("smoke", 7, 8)
     assert config.game.num_envs == 128
@@ -199,7 +201,7 @@ def test_the_commands_are_listed(capsys):
         ([], "usage: python -m experiments COMMAND"),
         (["jump"], "no such command: 'jump'"),
         (["train", "--config"], "--config needs a file"),
-        (["train", "--config", "nowhere.toml"], "nowhere.toml"),
+        (["train", "--config", "nowhere.toml"], "--config: there is no file 'nowhere.toml'"),
         (["train", "--resume", "nowhere"], "nowhere is not the folder of a run"),
     ],
 )
@@ -207,6 +209,66 @@ def test_bad_commands_are_refused(capsys, arguments: list[str], message):
     """With status 2 and no traceback. Seen red without the translation of errors."""
     assert command.main(arguments) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("evalute", "no such command: 'evalute'; did you mean 'evaluate'?"),
+        (
+            "train --config configs/train/quik.toml",
+            "no file 'configs/train/quik.toml'; did you mean 'configs/tr",
+        ),
+        ("train --config quick", "--config: there is no file 'quick'; did you mean 'configs/train/quick.toml'?"),
+        ("evaluate --players 2, 4", "numbers are separated by spaces: --players 2 4, got '2, 4'"),
+        ("ladder --players=2,3,4", "numbers are separated by spaces: --players 2 3 4, got '2,3,4'"),
+        ("train --game.players 2,3", "numbers are separated by spaces: --game.players 2 3, got '2,3'"),
+        ("play --players 2,4", "--players takes one whole number without commas, got '2,4'"),
+        ("play --players 2 4", "'4' belongs to no flag: --players takes one value"),
+        ("evaluate --games 1,000", "--games takes one whole number without commas, got '1,000'"),
+        ("train --decision 3", "no such flag: --decision; did you mean '--decisions'?"),
+        ("play --rules.stackin", "no such flag: --rules.stackin; did you mean '--rules.stacking'?"),
+        ("play --no-macht", "no such flag: --no-macht; did you mean '--no-match'?"),
+        ("play --record nowhere.jsonl", "python -m experiments play: nowhere.jsonl: No such file or directory"),
+        ("evaluate champion:greedi expert", "no such policy: 'champion:greedi'; did you mean 'champion:greedy'?"),
+        ("evaluate chmpion expert", "no such policy: 'chmpion'; did you mean 'champion'?"),
+        ("evaluate serach:50ms expert", "no such policy: 'serach:50ms'; did you mean 'search:50ms'?"),
+        ("evaluate runs/quik expert", "no such policy: 'runs/quik'; did you mean 'runs/quick'?"),
+        ("evaluate runs/quik:greedy expert", "'runs/quik:greedy'; did you mean 'runs/quick:greedy'?"),
+        ("evaluate nowhere:Bot expert", "there is no module 'nowhere'"),
+        ("evaluate flexany expert", "no such policy: 'flexany'; did you mean 'flex_any'?"),
+        ("evaluate expert-say_unno expert", "no heuristic 'say_unno'; did you mean 'say_uno'?"),
+        ("ablation say_unno", "no heuristic 'say_unno'; did you mean 'say_uno'?"),
+    ],
+)
+def test_a_mistake_is_answered_with_the_near_name(tmp_path, monkeypatch, capsys, arguments, message):
+    """Fault 2-30: `champion:greedi` ended in "No module named 'champion'", a config that isn't there in `[Errno 2]`, a
+    number too many in "Unrecognized options: 4". Seen red without `did_you_mean`, and each without its check."""
+    (tmp_path / "runs" / "quick").mkdir(parents=True)
+    save_network(tmp_path / "runs" / "quick" / POLICY, ActorCritic(NetworkConfig(width=4)), {})
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    monkeypatch.chdir(tmp_path)
+
+    try:
+        status: Any = command.main(arguments.split())
+    except SystemExit as refused:
+        status = refused.code
+
+    said = " ".join(capsys.readouterr().err.replace("│", " ").split())
+    assert status == 2
+    assert message in re.sub(r"; there are [^;]*;", ";", said)
+
+
+def test_near_settings_and_rules_are_offered(tmp_path):
+    """Fault 2-30, in files and in Python. Seen red without `did_you_mean`."""
+    path = tmp_path / "bad.toml"
+    path.write_text("[game.rules]\nstackin = true")
+    with pytest.raises(ValueError, match=r"did you mean 'game\.rules\.stacking'"):
+        read(Config, path)
+    with pytest.raises(ValueError, match=r"unknown rule 'stackin'; there are .*; did you mean 'stacking'"):
+        Rules.from_dict({"stackin": True})
+    with pytest.raises(ValueError, match=r"no such bot: 'flexany'; there are .*; did you mean 'flex_any'"):
+        bot_number("flexany")
 
 
 @pytest.mark.parametrize("flags", [["--stepz", "3"], ["--decisions", "many"], ["--decisions", "0"]])

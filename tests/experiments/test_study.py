@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import uno_flex_env
-from experiments.__main__ import parse
+from experiments.command_line import parse
 from experiments.commands import study
 from experiments.flex_timing.jobs import RESULT_FILES, Job
 from experiments.flex_timing.study_settings import SWITCHES, Config, variants
