@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Decisions
 from uno_flex_env import _core
 from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, NUM_ACTIONS, PLAY_ACTIONS, WILD_ACTIONS, Action, actions_where
 from uno_flex_env.cards import COLORS, FACES, SYMBOLS, WILD_CODES, Face
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES, hand_sizes
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.rules import MAX_PLAYERS, MIN_PLAYERS, SWITCHES
 
 Numbers = npt.NDArray[np.float32]

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from agents.candidates import FLEX_CARDS, Candidates, Flags, Numbers
-from agents.policy import Actions, Decisions
+from agents.policy import Actions
 from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, actions_where
 from uno_flex_env.errors import did_you_mean
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.seeding import uniforms
 
 _DRAWS_OR_KEEPS = actions_where(lambda action: action.verb in ("draw", "keep"))

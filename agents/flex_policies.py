@@ -9,11 +9,12 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Actions, Decisions, Policy, looks_ahead
+from agents.policy import Actions, Policy, looks_ahead
 from agents.rule_bot import RuleBot
 from uno_flex_env.actions import DRAW, FLEX_ACTIONS, PLAY_ACTIONS, WILD_ACTIONS, actions_where
 from uno_flex_env.cards import FACES
 from uno_flex_env.observation import hand_sizes, parts
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.rules import MIN_PLAYERS
 
 Mask = npt.NDArray[np.int8]

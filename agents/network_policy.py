@@ -10,8 +10,9 @@ import torch
 from agents.checkpoint import load_network, trained_by
 from agents.masked import masked_softmax, sample
 from agents.network import ActorCritic
-from agents.policy import Actions, Decisions
+from agents.policy import Actions
 from uno_flex_env.options import REWARDS, check_one_of
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.seeding import uniforms
 
 ROWS = 4096

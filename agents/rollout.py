@@ -21,12 +21,13 @@ from torch import Tensor
 from agents.league import LEARNER, League
 from agents.masked import masked_softmax, sample
 from agents.network import ActorCritic
-from agents.policy import Decisions, ask
+from agents.policy import ask
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import EpisodeOptions
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 
 Floats = npt.NDArray[np.float32]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.policy import Actions, Decisions
+from agents.policy import Actions
 from uno_flex_env import _core
 from uno_flex_env.batch import bot_number
+from uno_flex_env.policy_input import Decisions
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ import torch
 from agents.budget import Budget
 from agents.device import matmul_dtype
 from agents.network_policy import NetworkPolicy
-from agents.policy import Actions, Decisions, Policy
+from agents.policy import Actions, Policy
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions, Views
 from uno_flex_env.seeding import splitmix64
 

@@ -37,7 +37,7 @@ from IPython.display import Image
 
 from agents.match.runner import duel, play_match
 from agents.network import NetworkConfig
-from agents.policy import Actions, Decisions
+from agents.policy import Actions
 from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
@@ -49,6 +49,7 @@ from uno_flex_env import Game
 from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, TEXTS
 from uno_flex_env.cards import FACES
 from uno_flex_env.observation import parts
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions
 from uno_flex_env.render import Table, picture
 from uno_flex_env.seeding import decision_noise

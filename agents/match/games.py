@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Decisions, Policy, ask, looks_ahead
+from agents.policy import Policy, ask, looks_ahead
 from uno_flex_env.batch import Batch
 from uno_flex_env.options import EpisodeOptions
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 from uno_flex_env.seeding import decision_noise

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.match.runner import MAX_DECISIONS
-from agents.policy import Actions, Decisions, Policy, ask, looks_ahead
+from agents.policy import Actions, Policy, ask, looks_ahead
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
 from uno_flex_env.seeding import Noise, decision_noise, uniforms

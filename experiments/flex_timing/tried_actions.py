@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.flex_policies import FLEX_KINDS, KIND_FLAGS, OTHER_PLAYS, features, spend_or_hold
-from agents.policy import Decisions, Policy
+from agents.policy import Policy
 from experiments.flex_timing.simulate import Flags, Sample, Whole, sample, winners
 from uno_flex_env.actions import ACTIONS, DRAW, FLEX_ACTIONS
 from uno_flex_env.observation import SIZE_STEPS, parts
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import decision_noise
 

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from agents.flex_policies import features
-from agents.policy import Decisions, Policy
+from agents.policy import Policy
 from experiments.flex_timing.simulate import sample, winners
 from uno_flex_env.actions import DRAW
 from uno_flex_env.observation import LAYOUT
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import decision_noise

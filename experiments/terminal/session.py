@@ -19,7 +19,7 @@ from rich.rule import Rule
 
 from agents.atomic import write_new, write_whole
 from agents.network_policy import NetworkPolicy
-from agents.policy import Decisions, Policy, ask
+from agents.policy import Policy, ask
 from agents.policy_factory import make_policy
 from experiments.terminal.chair import Chair
 from experiments.terminal.events import since_last_decision, steps
@@ -39,6 +39,7 @@ from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, Action, text_to_action
 from uno_flex_env.cards import COLORS
 from uno_flex_env.errors import NotationError
 from uno_flex_env.game import Game, Match
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions
 from uno_flex_env.render import phrases
 from uno_flex_env.render.ansi import LEGEND

@@ -27,7 +27,6 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
 from agents import checkpoint
-from agents.as_opponent import AsOpponent
 from agents.device import choose_device
 from agents.league import LEARNER, League
 from agents.match.workers import cores
@@ -121,16 +120,16 @@ class Run:
             num_threads=num_threads,
         )
         self.model = _learner(config, self.envs, self._network)
-        self.choose_opponent(0)
+        self.choose_opponent()
         self.save_policy()
 
-    def choose_opponent(self, update: int) -> None:
+    def choose_opponent(self) -> None:
         """Give all other seats to a member of the league until the next update, also in games that have begun."""
         table = self.league.seat_everyone(np.array([self.players]))
         self.member = int(table[table != LEARNER][0])
         policy = self.league.policies[self.member]
         # The engine plays rule bots by itself.
-        self.envs.opponents = policy.name if policy.name in BOTS else AsOpponent(policy, self.config.seed + update)
+        self.envs.opponents = policy.name if policy.name in BOTS else policy
 
     def report(self, rewards: np.ndarray, ended: np.ndarray) -> None:
         """Tell the league the learner's rewards of a step, (B,) float32, and which games have ended, (B,) bool."""
@@ -169,7 +168,7 @@ class Supervision(BaseCallback):
     def _on_rollout_start(self) -> None:
         if self.num_timesteps:
             self._after_update()
-        self.run.choose_opponent(self._updates)
+        self.run.choose_opponent()
         model, ppo = self.run.model, self.run.config.ppo
         left = max(0.0, 1.0 - self.num_timesteps / self.run.config.decisions)
         model.ent_coef = ppo.entropy_coef_end + (ppo.entropy_coef - ppo.entropy_coef_end) * left

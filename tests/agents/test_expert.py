@@ -7,11 +7,11 @@ import pytest
 
 from agents.expert import HEURISTICS, NAMES, Expert
 from agents.match.runner import duel
-from agents.policy import Decisions
 from tests.support.notation import table
 from uno_flex_env import Game
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS, text_to_action
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.seeding import decision_noise
 
 

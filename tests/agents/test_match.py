@@ -16,10 +16,11 @@ from agents.match.progress_bar import progress_bar
 from agents.match.results import MatchResult, games_table
 from agents.match.runner import duel, play_match
 from agents.match.workers import worker_pool
-from agents.policy import Decisions, Policy
+from agents.policy import Policy
 from tests.support.episodes import NO_MATCHES, SHORT
 from tests.support.planted import HALF, ONE_RED_CARD, SURE, THIRD, Player, Shifted
 from uno_flex_env import IllegalActionError
+from uno_flex_env.policy_input import Decisions
 
 # ---- Win rates ----
 

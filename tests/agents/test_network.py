@@ -13,11 +13,11 @@ from torch import Tensor
 from agents.masked import entropy, kl_divergence, log_prob_and_entropy, masked_log_softmax, sample
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
-from agents.policy import Decisions
 from tests.support.learning import KINDS, NAMES, make_network
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.batch import NUM_HIDDEN_FEATURES
+from uno_flex_env.policy_input import Decisions
 
 ROWS = 3_400
 """Masks of each part of the largest test: 102,000 in all."""

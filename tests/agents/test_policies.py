@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from agents.as_opponent import AsOpponent
 from agents.expert import NAMES
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
-from agents.policy import Decisions, Policy
+from agents.policy import Policy
 from agents.policy_factory import make_policy
 from agents.policy_spec import PolicySpec
 from tests.support.episodes import EVERY_PHASE, RULE_SETS
@@ -21,6 +20,7 @@ from uno_flex_env import Rules, VecEnv
 from uno_flex_env.batch import BOTS
 from uno_flex_env.envs.sb3 import SB3VecEnv
 from uno_flex_env.observation import LAYOUT
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.seeding import decision_noise, uniforms
 
 # The inputs are read-only here; networks read them and nothing else.
@@ -219,13 +219,13 @@ def test_uniform_numbers_are_uniform_and_streams_differ():
             assert correlation(streams[a], streams[b]) < 4 / np.sqrt(len(keys))
 
 
-@pytest.mark.parametrize("spec", ["expert", "history"])
+@pytest.mark.parametrize("spec", ["expert", "history", "search:20"])
 def test_policies_play_in_the_single_agent_environment(spec):
     """As `opponents` of UnoFlex-v0: every opponent's action is checked there, and equal seeds give equal episodes.
-    Seen red with an `AsOpponent` that takes another seed at each call."""
+    Seen red with keys that are drawn anew."""
     episodes = []
     for _ in range(2):
-        env = gymnasium.make("UnoFlex-v0", num_players=3, opponents=AsOpponent(policy_of(spec), 5), history=HISTORY)
+        env = gymnasium.make("UnoFlex-v0", num_players=3, opponents=policy_of(spec), history=HISTORY)
         observation, _ = env.reset(seed=1)
         rewards, over = [], False
         while not over:
@@ -241,7 +241,7 @@ def test_policies_play_in_the_single_agent_environment(spec):
 @pytest.mark.parametrize("spec", ["expert", "random", "mlp"])
 def test_policies_play_in_the_stable_baselines_environment(spec):
     """As `opponents` of SB3VecEnv, a policy beside a rule bot."""
-    env = SB3VecEnv(16, num_players=3, opponents=[AsOpponent(policy_of(spec)), "flex_any"])
+    env = SB3VecEnv(16, num_players=3, opponents=[policy_of(spec), "flex_any"])
     env.seed(1)
     env.reset()
     ended = 0
@@ -254,12 +254,8 @@ def test_policies_play_in_the_stable_baselines_environment(spec):
 
 def test_an_opponent_that_wants_a_history_says_so():
     """The environment keeps none by default."""
-    env = gymnasium.make("UnoFlex-v0", opponents=AsOpponent(policy_of("history")))
-
-    observation, _ = env.reset(seed=1)
-
-    with pytest.raises(ValueError, match="history wants a history of at least 5 events"):
-        env.step(int(observation["action_mask"].argmax()))
+    with pytest.raises(ValueError, match="history wants a history of at least 5 events: set the option, got 0"):
+        gymnasium.make("UnoFlex-v0", opponents=policy_of("history"))
 
 
 @pytest.mark.parametrize("spec", ["random", "flex_any", "expert", "expert-hold_wilds", "expert-hold_wilds-challenge"])

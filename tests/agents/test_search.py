@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from agents.as_opponent import AsOpponent
 from agents.budget import Budget
 from agents.checkpoint import save_network
 from agents.league import League, LeagueConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
 from agents.network_policy import NetworkPolicy
-from agents.policy import Decisions
 from agents.policy_factory import make_policy
 from agents.search import BotSearch, NetworkSearch, lead
 from tests.support.episodes import EVERY_PHASE
@@ -24,6 +22,7 @@ from tests.support.learning import make_network
 from tests.support.notation import table
 from uno_flex_env import Game, Rules
 from uno_flex_env.actions import text_to_action
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions, Views
 from uno_flex_env.seeding import decision_noise
 
@@ -431,10 +430,6 @@ def test_a_search_without_views_says_so():
     for policy in (make_policy("search:50"), network_search()):
         with pytest.raises(ValueError, match=r"search.* needs Decisions.views"):
             policy.act(blind)
-    with pytest.raises(ValueError, match=r"search:50 looks ahead and needs Decisions.views"):
-        AsOpponent(make_policy("search:50"))(
-            {"observation": decisions.observation, "action_mask": decisions.action_mask}
-        )
 
 
 def test_a_search_is_no_opponent_of_a_league():

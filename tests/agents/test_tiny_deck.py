@@ -14,7 +14,6 @@ import pytest
 from agents.league import LeagueConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
-from agents.policy import Decisions
 from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from agents.rollout import GameConfig
@@ -28,6 +27,7 @@ from uno_flex_env import Rules
 from uno_flex_env._core import State
 from uno_flex_env.actions import DRAW, FLEX_ACTIONS
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.seeding import decision_noise
 
 TINY = {

@@ -12,8 +12,9 @@ import pytest
 from agents.match import workers
 from agents.match.runner import duel
 from agents.match.workers import WorkerPool
-from agents.policy import Actions, Decisions
+from agents.policy import Actions
 from agents.rule_bot import RuleBot
+from uno_flex_env.policy_input import Decisions
 
 
 class KilledOnce:

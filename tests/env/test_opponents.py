@@ -10,6 +10,7 @@ from uno_flex_env import IllegalActionError
 from uno_flex_env.envs.gym_vector import UnoFlexVectorEnv
 from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.policy_input import Decisions
 
 
 class Recorder:
@@ -82,6 +83,75 @@ def test_opponents_may_be_exchanged_between_steps():
     env.seat_games.opponents = "flex_any"
     env.step(infos["action_mask"].argmax(axis=1))
     assert len(recorder.batches) == calls
+
+
+class Keeper:
+    """A policy in the form of match play that keeps its decisions."""
+
+    name, history, looks_ahead = "keeper", 2, True
+
+    def __init__(self) -> None:
+        self.asked: list[Decisions] = []
+
+    def act(self, decisions: Decisions) -> Any:
+        self.asked.append(decisions)
+        return decisions.action_mask.argmax(axis=1)
+
+
+def test_a_policy_of_match_play_is_an_opponent():
+    """Fault 2-22: with the decisions that it gets there. Seen to fail when opponents had to be names or functions."""
+    keeper = Keeper()
+    games = SeatGames(20, 3, opponents=[keeper, "flex_any"], history=5, seat="random")
+    games.reset(3)
+    play_on(games)
+    for decisions in keeper.asked:
+        assert decisions.history is not None
+        assert decisions.views is not None
+        assert decisions.history.shape == (len(decisions), 2, 3)
+        observations, masks = decisions.views.determinize(decisions.noise).observe()
+        assert np.array_equal(observations, decisions.observation)
+        assert np.array_equal(masks, decisions.action_mask)
+    keys = np.concatenate([decisions.noise for decisions in keeper.asked])
+    assert len(set(keys.tolist())) == keys.size > 200
+
+
+@pytest.mark.parametrize("number", [1, 40])
+def test_the_noise_of_a_policy_follows_from_the_game(number):
+    """Fault 2-22: not from the other games, nor from what was played before. Seen to fail with one count of calls for
+    all games."""
+    single, many = Keeper(), Keeper()
+    options: dict[str, Any] = {"num_players": 3, "seat": 1, "history": 2, "rules": {"hand_size": 2}}
+    seeds = [9, *range(100, 99 + number)]
+    one = UnoFlexVectorEnv(1, opponents=single, **options)
+    all_games = UnoFlexVectorEnv(number, opponents=many, **options)
+    all_games.reset(seed=5)
+    many.asked = []
+    for env, some in ((one, seeds[:1]), (all_games, seeds)):
+        _, infos = env.reset(seed=some)
+        for _ in range(30):
+            *_, infos = env.step(infos["action_mask"].argmax(axis=1))
+    keys = set(np.concatenate([decisions.noise for decisions in many.asked]).tolist())
+    assert {key for decisions in single.asked for key in decisions.noise.tolist()} <= keys
+
+
+@pytest.mark.parametrize(
+    ("opponents", "message"),
+    [
+        ("expert", r"no such bot: 'expert'; there are random, .*agents.policy_factory.make_policy\('expert'\)"),
+        ("champion", r"no such bot: 'champion'; .*agents.policy_factory.make_policy\('champion'\)"),
+        (Keeper, "an opponent must be an object, got the class Keeper: call it"),
+        (7, "an opponent must be the name of a rule bot, an object with act"),
+        (Keeper(), "keeper wants a history of at least 2 events: set the option, got 1"),
+        ([Keeper()], "keeper wants a history of at least 2 events"),
+    ],
+)
+def test_what_is_no_opponent_is_told_what_would_be_one(opponents, message):
+    """Fault 2-22. Seen to fail: the message said `no such bot` and no more."""
+    with pytest.raises(ValueError, match=message):
+        UnoFlexVectorEnv(2, opponents=opponents, history=1)
+    env = UnoFlexVectorEnv(2, history=1)
+    with pytest.raises(ValueError, match=message):
+        env.seat_games.opponents = opponents
 
 
 @pytest.mark.parametrize(

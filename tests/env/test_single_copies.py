@@ -120,7 +120,10 @@ def test_the_check_of_options_can_fail(monkeypatch):
         ({"num_players": 9}, "num_players must be from 2 to 8, got 9"),
         ({"opponents": "expert"}, "no such bot: 'expert'; there are random, flex_any"),
         ({"opponents": ["random", "random"]}, "2 players: the learning seat has 1 opponents, got 2"),
-        ({"opponents": [3]}, "an opponent must be the name of a rule bot or a policy, got 3"),
+        (
+            {"opponents": [3]},
+            "an object with act(decisions), or a function of a batch, got 3",
+        ),
         ({"seat": 2}, "seat must be a whole number from 0 to 1, got 2"),
         ({"reward": "score"}, "reward must be one of 'win', 'points', got 'score'"),
         ({"history": -1, "render_mode": "ansi"}, "history must be a whole number from 0 to 1024, got -1"),

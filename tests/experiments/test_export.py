@@ -26,7 +26,6 @@ from agents import checkpoint
 from agents.checkpoint import POLICY, save, save_network
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
-from agents.policy import Decisions
 from experiments import __main__ as command
 from experiments.commands import export
 from experiments.training import onnx_file
@@ -36,6 +35,7 @@ from tests.support.paths import ROOT
 from uno_flex_env import Game, VecEnv
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES
+from uno_flex_env.policy_input import Decisions
 
 EXAMPLE = ROOT / "docs" / "play_onnx.py"
 

@@ -18,7 +18,6 @@ from agents.league import LeagueConfig
 from agents.match.runner import duel
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
-from agents.policy import Decisions
 from agents.policy_factory import make_policy
 from agents.ppo import PPOConfig
 from experiments import __main__ as command
@@ -33,6 +32,7 @@ from tests.support.paths import ROOT
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.envs.sb3 import SB3VecEnv
 from uno_flex_env.errors import IllegalActionError
+from uno_flex_env.policy_input import Decisions
 
 FILE = ROOT / "configs" / "train" / "sb3.toml"
 DECISIONS = 16_384

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from agents.flex_policies import FEATURES, OTHER_PLAYS, FlexByRules, Flexing, FlexRule, How, features, spend_or_hold
-from agents.policy import Decisions, looks_ahead
+from agents.policy import looks_ahead
 from agents.policy_factory import make_policy
 from agents.rule_bot import RuleBot
 from experiments.flex_timing.decisions import Tried
@@ -27,6 +27,7 @@ from tests.support.planted import ONE_RED_CARD
 from uno_flex_env import Rules
 from uno_flex_env.actions import ACTIONS, DRAW, FLEX_ACTIONS, KEEP, TEXTS
 from uno_flex_env.observation import parts
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions
 from uno_flex_env.seeding import uniforms
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from agents.policy import Decisions
 from agents.rule_bot import RuleBot
 from uno_flex_env import Rules
 from uno_flex_env.actions import DRAW, KEEP
 from uno_flex_env.observation import parts
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.seeding import uniforms
 
 ONE_RED_CARD = Rules(hand_size=1, deck=dict.fromkeys(("r1", "r2^", "r3", "r4^", "r5", "r6^", "r7", "r8^"), 1))

@@ -40,7 +40,8 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
         num_envs: B, the number of games.
         num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
         opponents: one for all seats, or one for each, clockwise from the learning seat: the name of a rule bot, which
-            plays inside the core, or a policy, which is called with all rows at once in which its seats decide.
+            plays inside the core; a policy with `act(decisions)` or a function of a batch, which is called with all
+            rows at once in which its seats decide (see `uno_flex_env.envs.opponents`).
         seat: the learning seat; "random" draws one for each episode, from the game's seed and the episode's number.
         num_threads: threads that share the games.
         autoreset_mode: when a finished game is dealt again (`gymnasium.vector.AutoresetMode`). NEXT_STEP: in the step

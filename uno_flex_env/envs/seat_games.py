@@ -12,8 +12,10 @@ import numpy.typing as npt
 from uno_flex_env._core import State
 from uno_flex_env.batch import Batch, check_legal, checked_actions
 from uno_flex_env.envs.opponents import (
+    BatchFunction,
     Observations,
     Opponents,
+    Policy,
     ask,
     checked_opponents,
     controllers,
@@ -21,7 +23,7 @@ from uno_flex_env.envs.opponents import (
 )
 from uno_flex_env.options import EpisodeOptions, check_whole, checked_rules
 from uno_flex_env.rules import Rules
-from uno_flex_env.seeding import splitmix64
+from uno_flex_env.seeding import decision_noise, splitmix64
 
 Rows = npt.NDArray[np.bool_]
 
@@ -85,6 +87,7 @@ class SeatGames:
         self._due = np.zeros(num_envs)  # paid to the learning seat and not handed out yet
         self.terminated, self.truncated = np.zeros((2, num_envs), np.bool_)
         self._seat_seeds, self._episodes = np.zeros((2, num_envs), np.uint64)
+        self._asked = np.zeros(num_envs, np.uint64)  # how often policies decided in this episode
 
     # ---- The arrays ----
 
@@ -112,7 +115,7 @@ class SeatGames:
 
     @opponents.setter
     def opponents(self, opponents: Opponents) -> None:
-        self._opponents = checked_opponents(opponents, self.num_players)
+        self._opponents = checked_opponents(opponents, self.num_players, self.options.history)
         self._policies = policies_with_offsets(self._opponents)
         self._take_seats()
 
@@ -122,9 +125,13 @@ class SeatGames:
 
     def _draw_seats(self, which: Rows) -> None:
         if self.seat == "random":
-            drawn = splitmix64(self._seat_seeds[which] + self._episodes[which] * _STRIDE)
-            self.learning_seats[which] = (drawn >> np.uint64(32)) % np.uint64(self.num_players)
+            drawn = self._episode_keys(which) >> np.uint64(32)
+            self.learning_seats[which] = drawn % np.uint64(self.num_players)
             self._take_seats()
+
+    def _episode_keys(self, which: Any) -> npt.NDArray[np.uint64]:
+        """A random number for the present episode of each of these games."""
+        return splitmix64(self._seat_seeds[which] + self._episodes[which] * _STRIDE)
 
     # ---- Playing ----
 
@@ -134,6 +141,7 @@ class SeatGames:
         self.batch.seed(seed)
         self._seat_seeds[:] = np.uint64(seed) + np.arange(self.num_envs, dtype=np.uint64)
         self._episodes[:] = 0
+        self._asked[:] = 0
         self._draw_seats(everyone)
         self.batch.reset()
         self._begin(everyone)
@@ -152,6 +160,7 @@ class SeatGames:
             self.batch.seed_games(seeds, which.view(np.uint8))
             self._seat_seeds[which] = seeds[which]
             self._episodes[which] = 0
+        self._asked[which] = 0
         self._draw_seats(which)
         self.batch.reset_games(which)
         self._begin(which)
@@ -225,9 +234,14 @@ class SeatGames:
             for policy, plays in self._policies:
                 rows = np.flatnonzero(waiting & plays[offsets])
                 if rows.size:
-                    self.batch.actions[rows] = ask(policy, self.seen(rows), rows)
+                    self.batch.actions[rows] = self._ask(policy, rows)
             cut |= self._advance()
         return cut
+
+    def _ask(self, policy: Policy | BatchFunction, rows: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+        noise = decision_noise(0, self._episode_keys(rows), self.batch.current_player[rows], self._asked[rows])
+        self._asked[rows] += np.uint64(1)
+        return ask(policy, self.seen(rows), noise, lambda: [self.state(game) for game in rows], rows)
 
     def seen(self, rows: npt.NDArray[np.intp] | slice = slice(None)) -> Observations:
         """What is seen in these games; views for a slice, copies for row numbers."""

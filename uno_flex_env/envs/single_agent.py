@@ -34,8 +34,8 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
     Args:
         num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
         opponents: one for all, or one for each, clockwise from the learning seat: the name of a rule bot (`"random"`,
-            `"flex_any"`, `"never_flex"`, `"always_flex"`, `"flex_when_stuck"`) or a policy, which gets a batch of one
-            (see `uno_flex_env.envs.opponents.Policy`).
+            `"flex_any"`, `"never_flex"`, `"always_flex"`, `"flex_when_stuck"`), a policy with `act(decisions)`, or a
+            function of a batch (see `uno_flex_env.envs.opponents`).
         seat: the learning seat; "random" draws one for each episode.
         illegal: what an illegal action does. "raise": IllegalActionError, and nothing changes. "terminate": the
             episode ends with reward -1 and a logged warning, for learners that don't know masks.
@@ -143,10 +143,10 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         return self._mask().view(np.bool_)
 
     def _mask(self) -> npt.NDArray[np.int8]:
-        if self._live:
-            return self.seat_games.action_masks[0].copy()
-        mask = np.zeros(NUM_ACTIONS, np.int8)
-        mask[0] = 1
+        mask: npt.NDArray[np.int8] = self.seat_games.action_masks[0].copy()
+        if not self._live:
+            mask[:] = 0
+            mask[0] = 1
         return mask
 
     def _observe(self) -> Observation:

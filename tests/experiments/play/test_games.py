@@ -16,7 +16,7 @@ import pytest
 
 from agents.atomic import write_new
 from agents.checkpoint import save_network
-from agents.policy import Actions, Decisions
+from agents.policy import Actions
 from experiments import __main__ as command
 from experiments import signals
 from experiments.terminal import session as play
@@ -28,6 +28,7 @@ from tests.support.paths import ROOT
 from tests.support.typist import BOT, saved, write
 from uno_flex_env import Rules
 from uno_flex_env.actions import text_to_action
+from uno_flex_env.policy_input import Decisions
 from uno_flex_env.replay import read_games
 
 # ---- Whole games ----

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.policy import Actions, Decisions
+from agents.policy import Actions
 from agents.policy_factory import make_policy
 from experiments.terminal.chair import Chair
 from experiments.terminal.events import since_last_decision, steps
@@ -20,6 +20,7 @@ from tests.support.notation import table as position
 from tests.support.playing import PHASES, decision
 from tests.support.typist import Typist, at, config_of, sit, write
 from uno_flex_env import Game, Rules, uno_flex_v0
+from uno_flex_env.policy_input import Decisions
 
 # ---- What is told ----
 

@@ -11,13 +11,13 @@ import pytest
 
 from agents.checkpoint import POLICY, save_network
 from agents.network_policy import load_policy
-from agents.policy import Decisions
 from experiments.terminal.session import Session
 from tests.support.learning import KINDS, make_network
 from tests.support.notation import table as position
 from tests.support.typist import at, config_of, sit, some_action
 from uno_flex_env import Rules
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
+from uno_flex_env.policy_input import Decisions
 
 # ---- What the person types ----
 
