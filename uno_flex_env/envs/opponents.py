@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from uno_flex_env._core import State
 from uno_flex_env.batch import BOTS, EXTERNAL, bot_number, checked_answer
+from uno_flex_env.errors import did_you_mean
 from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions
 from uno_flex_env.rules import MAX_PLAYERS
@@ -63,10 +64,11 @@ def checked_opponents(opponents: Opponents, num_players: int, history: int) -> t
 def _check(opponent: object, history: int) -> None:
     if isinstance(opponent, str):
         if opponent not in BOTS:
+            near = did_you_mean(opponent, BOTS) or "."
             raise ValueError(
-                f"no such bot: {opponent!r}; there are {', '.join(BOTS)}. Other opponents are given as objects: in the "
-                f"checkout agents.policy_factory.make_policy({opponent!r}) makes those that match play knows by name, "
-                "such as expert and champion"
+                f"no such bot: {opponent!r}; there are {', '.join(BOTS)}{near} Other opponents are given as objects: in "
+                f"the checkout agents.policy_factory.make_policy({opponent!r}) makes those that match play knows by "
+                "name, such as expert and champion"
             )
         return
     if isinstance(opponent, type):
