@@ -66,7 +66,7 @@ def _check(opponent: object, history: int) -> None:
         if opponent not in BOTS:
             near = did_you_mean(opponent, BOTS) or "."
             raise ValueError(
-                f"no such bot: {opponent!r}; there are {', '.join(BOTS)}{near} Other opponents are given as objects: in "
+                f"no such bot: {opponent!r}; there are {', '.join(BOTS)}{near} Other opponents are objects: in "
                 f"the checkout agents.policy_factory.make_policy({opponent!r}) makes those that match play knows by "
                 "name, such as expert and champion"
             )
