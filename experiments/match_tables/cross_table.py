@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -83,6 +84,6 @@ def check_policies(policies: Sequence[str]) -> None:
     """ValueError unless these are two or more different names."""
     if len(policies) < 2:
         raise ValueError(f"two policies or more, got {' '.join(policies) or 'none'}")
-    for name in policies:
-        if policies.count(name) > 1:
-            raise ValueError(f"each policy once, got {name} {policies.count(name)} times")
+    for name, count in Counter(policies).items():
+        if count > 1:
+            raise ValueError(f"each policy once, got {name} {count} times")

@@ -96,8 +96,8 @@ def test_intervals_cover(monkeypatch, good, deals, luck):
     """Fault 2-2: of 200 tournaments, also with very few deals, with a policy that wins nearly every game, and where the
     games of a deal are mostly won by the same policy.
 
-    Seen red with the bootstrap of deals (at two deals 0.45), without the two extreme deals, and with games in place of
-    deals (luck 0.8)."""
+    Seen red with the bootstrap of deals (at two deals 0.45), without the two extreme deals, and with half the
+    variance."""
     monkeypatch.setitem(STRENGTHS, "good", good)
     truth = 400 * np.log10(good / 2)
 
@@ -111,8 +111,7 @@ def test_intervals_cover(monkeypatch, good, deals, luck):
 @pytest.mark.slow
 @pytest.mark.parametrize("deals", [1, 2, 5, 20])
 def test_intervals_cover_in_a_round_robin(deals):
-    """Fault 2-2: four policies, also those that only others compare. Seen red with the bootstrap of deals (0.4 to 0.8
-    at up to 5 deals)."""
+    """Fault 2-2: four policies, the first of which are the weakest. Seen red without the two extreme deals."""
     names = list(STRENGTHS)
     covered = []
     for seed in range(50):
@@ -129,7 +128,7 @@ def test_a_policy_that_wins_everything_may_be_stronger_than_any_number_says(deal
     """Fault 2-2: no upper end; the lower one rises with the deals. The intervals say the same of the rates: a win rate
     of up to 100 % is a rating of up to infinity.
 
-    Seen red with the bootstrap: every resample of a sweep is a sweep, [+802, +802]."""
+    Seen red with the bootstrap: every resample of a sweep is a sweep ("+802 [+802, +802]")."""
     winners = np.tile(np.array([0, 1], np.int8), (deals, 1))  # the policy that sits in seat 0 of the first seating
     result = replace(planted(["best", "weak"], deals=deals), winners=winners)
 
@@ -162,7 +161,7 @@ def test_matches_of_the_same_deals_are_compared_deal_by_deal():
     """What they share cancels out of their differences: the same games under two names give the same rating, with an
     interval as narrow as many equal deals allow.
 
-    Seen red with the variances of both matches added."""
+    Seen red with the influences of both matches in different clusters."""
     result = planted(["weak", "fair"], deals=2000)
     renamed = replace(result, policies=("good", "fair"))
 

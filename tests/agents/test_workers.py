@@ -6,7 +6,6 @@ import os
 import signal
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from agents.match import workers
@@ -34,6 +33,10 @@ def die_once(mark: Path) -> None:
     if not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def divide(number: int) -> float:
+    return 1 / number
 
 
 def die(_: int) -> None:
@@ -85,12 +88,11 @@ def test_workers_that_always_die_end_with_a_message(monkeypatch):
     pool.close()
 
 
+@pytest.mark.slow
 def test_errors_of_the_work_itself_are_not_retried():
     """Seen red when any exception counts as the death of a worker."""
-
-    class Odd(KilledOnce):
-        def act(self, decisions: Decisions) -> Actions:
-            return np.zeros(1, np.int64)
-
-    with pytest.raises(ValueError, match="killed once"):
-        duel(Odd(Path()), "random", games=10)
+    pool = WorkerPool(1)
+    with pytest.raises(ZeroDivisionError):
+        list(pool.map(divide, [1, 0, 2]))
+    assert list(pool.map(divide, [1, 2])) == [1.0, 0.5]
+    pool.close()
