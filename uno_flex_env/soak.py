@@ -60,13 +60,13 @@ class Outcome:
 
     decisions: int
     endless: int
-    """Rounds that were given up since they went on for ever."""
+    """Rounds that were abandoned because they did not end."""
     fault: Fault | None
 
     def __str__(self) -> str:
         if self.fault is not None:
             return str(self.fault)
-        endless = f"; {self.endless:,} rounds went on for ever and were given up" if self.endless else ""
+        endless = f"; {self.endless:,} rounds never ended and were abandoned" if self.endless else ""
         return f"{self.decisions:,} decisions, no fault found{endless}"
 
 

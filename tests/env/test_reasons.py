@@ -88,8 +88,8 @@ EXAMPLES = [
     ("r5 | 0: g1 b2 | 1: g3", {}, "", "keep", "no card has just been drawn (rules 3.3)"),
     ("r5 | 0: g1 b2 | 1: g3 | draw r7", FORCED, "draw", "keep", "the drawn card has to be played (rules 9.5)"),
     ("r5 | 0: g1 b2 | 1: g3", {}, "", "accept", "no Draw Four waits for an answer (rules 7.4)"),
-    ("r5 | 0: g1 b2 | 1: g3", {}, "", "silent", "nobody has to say UNO now (rules 8.4)"),
-    ("r5 | 0: g1 b2 | 1: g3", {}, "", "catch", "nobody can be caught now (rules 8.5)"),
+    ("r5 | 0: g1 b2 | 1: g3", {}, "", "silent", "no player has to say UNO now (rules 8.4)"),
+    ("r5 | 0: g1 b2 | 1: g3", {}, "", "catch", "no player can be caught now (rules 8.5)"),
     ("r5 | 0: g1 b2 | 1: r3", {}, "", "r3", "the player does not hold this card (rules 3.1)"),
     (
         "r5 | 0: r1 b2 | 1: g3 | draw r7",
@@ -112,7 +112,7 @@ EXAMPLES = [
         "b4/y!",
         "a flex side needs a green Power, and the player's is red (rules 3.1)",
     ),
-    ("r5 | 0: g1 WT/ | 1: r3", {}, "", "WT/!:r@2", "nobody sits so many seats clockwise (rules 10.4)"),
+    ("r5 | 0: g1 WT/ | 1: r3", {}, "", "WT/!:r@2", "there is no player that many seats clockwise (rules 10.4)"),
     (
         "r5 | 0: r1 W4/ | 1: r3",
         STRICT,

@@ -63,7 +63,7 @@ def test_a_state_that_breaks_is_found(capsys, monkeypatch):
 
 def test_a_view_that_does_not_fit_is_found(monkeypatch):
     """The core names the player whose view it is; here its answer is made up."""
-    answer: Any = 7, False, ("a state drawn from what player 1 sees: nobody has to say UNO", 0, 5, [])
+    answer: Any = 7, False, ("a state drawn from what player 1 sees: no player has to say UNO", 0, 5, [])
     monkeypatch.setattr(_core, "soak", lambda *arguments: answer)
 
     fault = soak(1000).fault
@@ -154,7 +154,7 @@ def test_rounds_given_up_are_counted(monkeypatch):
     outcome = soak(300)
 
     assert outcome == Outcome(300, 3, None)
-    assert str(outcome) == "300 decisions, no fault found; 3 rounds went on for ever and were given up"
+    assert str(outcome) == "300 decisions, no fault found; 3 rounds never ended and were abandoned"
 
 
 @pytest.mark.parametrize(

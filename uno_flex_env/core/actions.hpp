@@ -16,7 +16,7 @@ struct Action {
     uint8_t color = kNone;  // the color a wild calls
     uint8_t offset = 0;     // the target, that many seats clockwise; 0: no target
     bool flex = false;
-    // What the face table says of this side of the card, at hand in one place: play is faster without branches.
+    // Copied from the face table for this side of the card, so that playing it takes no branches.
     Side side;
     uint8_t next_color = kNone;  // the active color afterwards
     bool flips_own_power = false;
@@ -33,7 +33,7 @@ constexpr int kVerbs = kTargetFlex + 2 * kColors * kOffsets;  // draw, keep, acc
 constexpr int kActions = kVerbs + 8;
 static_assert(kActions == 216);
 
-/// A set of actions, bit a of the 256.
+/// A set of actions: bit a % 64 of word a / 64 stands for action a.
 struct ActionSet {
     uint64_t word[4];
 };

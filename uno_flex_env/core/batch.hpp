@@ -1,5 +1,5 @@
-// Stepping many games: for each one apply the action, deal again, write legal actions and observation, in one pass over
-// its state.
+// Steps many games. One pass over the state of a game applies the action, resets a finished game, and writes the action
+// mask and the observation.
 #pragma once
 
 #include "bots.hpp"
@@ -40,7 +40,7 @@ inline void begin_episode(const Batch& b, int game) {
 
 // ---- Rows ----
 
-/// The seat whose observation a game's row holds: the current player; of an idle game the learning seat.
+/// The seat whose observation a game's row holds: the current player, or the learning seat of an idle game.
 inline int viewer_of(const Batch& b, int game) {
     if (!b.slots[game].idle) return state_of(b, game).current_player;
     return b.learning_seats[game] == kEverySeat ? 0 : b.learning_seats[game];
@@ -80,7 +80,7 @@ inline void clear_results(const Batch& b, int game) {
 
 // ---- Stepping ----
 
-/// Let the bot that has to decide, if one has, take its action.
+/// If a bot is the current player, take its action. Returns whether it is.
 inline bool let_bot_decide(const Batch& b, int game) {
     const State& s = state_of(b, game);
     const uint8_t bot = b.controllers[game * kMaxPlayers + s.current_player];
@@ -89,8 +89,8 @@ inline bool let_bot_decide(const Batch& b, int game) {
     return true;
 }
 
-/// After an action: pay, deal, and let bots decide, until an external seat has to decide or the game is idle.
-/// Rewards, flags and final observation are those of the first episode that ends.
+/// After an action, pay rewards, deal, and let bots play until an external seat has to decide or the game is idle.
+/// The rewards, flags and final observation belong to the first episode that ends.
 inline void settle(const Batch& b, int game) {
     Slot& slot = b.slots[game];
     const Episode episode = episode_of(b, game);
@@ -100,9 +100,9 @@ inline void settle(const Batch& b, int game) {
             pay(episode, rewards_of(b, game));
             slot.paid = 1;
         }
-        // Where one seat learns, an episode is truncated when that seat would have to decide next: until then all rewards
-        // belong to its last action, and the final observation is one that its value function knows. Bots that would go on
-        // for ever among themselves are cut short, too (see kLongestPlayout).
+        // With one learning seat, truncation waits until that seat has to decide. Up to then all rewards belong to its
+        // last action, and the final observation is of the kind that its value function is trained on. Bots that would
+        // play among themselves forever are cut short as well (see kLongestPlayout).
         const bool cut = (decides_a_learning_seat(b, game) && is_at_limit(episode)) || left == 0;
         const Outcome outcome = go_on(episode, episode_seed(slot), cut);
         if (outcome == Outcome::next_round) continue;
@@ -148,7 +148,7 @@ inline void random_steps(const Batch& b, int begin, int end, int steps) {
     for (int t = 0; t < steps; ++t)
         for (int g = begin, action = pick_random(b, begin); g < end; ++g) {
             prefetch(b, g + 2, end);
-            // One game ahead: what a step does can't be foreseen, but it is known by then.
+            // Pick the next game's action before this step: the processor can't predict the branches of a step.
             const int next = g + 1 < end ? pick_random(b, g + 1) : 0;
             step_game<work>(b, g, action);
             action = next;

@@ -2,7 +2,7 @@
 #include "bindings.hpp"
 
 NB_MODULE(_core, m) {
-    // Python frees what modules hold in no particular order at exit; nanobind would report it as leaks.
+    // At exit, Python frees the contents of modules in no particular order. nanobind would report this as leaks.
     nb::set_leak_warnings(false);
     m.doc() = "The compiled core of uno_flex_env: rules, views, bots and batches.";
     bind_tables(m);

@@ -1,6 +1,6 @@
-// What the parts of the binding share: checks of what Python hands in, and the parts themselves.
+// Shared by the parts of the binding: checks of arguments from Python, and the declarations of the parts.
 //
-// Bad input is refused here with ValueError; the engine itself trusts its callers.
+// The binding refuses bad input with ValueError. The engine itself trusts its callers.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -61,7 +61,7 @@ inline void check_seat(const State& s, int seat) {
             "the seat must be from 0 to " + std::to_string(s.num_players - 1) + ", got " + std::to_string(seat));
 }
 
-/// ValueError unless so many can play by these rules with this dealer.
+/// ValueError unless this many players can play by these rules with this dealer.
 inline void check_table(const Rules& rules, int num_players, int dealer) {
     if (const char* why = refuse(rules, num_players)) refuse_value(why);
     require(dealer >= 0 && dealer < num_players, "the dealer must be a seat from 0 to " +

@@ -11,7 +11,7 @@ using uno_flex_kernel::choose_kernel;
 using uno_flex_kernel::Kernel;
 using uno_flex_kernel::Pool;
 
-/// A batch with its games. The arrays that it reads and writes are Python's.
+/// A batch with its games. Python owns the arrays that it reads and writes.
 struct OwnedBatch {
     EpisodeOptions options;
     std::vector<State> states;
@@ -204,7 +204,7 @@ nb::bytes to_bytes(const OwnedBatch& b) {
     return nb::bytes(bytes.data(), bytes.size());
 }
 
-/// As many items as `like` has; moves `from` behind them.
+/// Read as many items as `like` has, and advance `from` past them.
 template <class T>
 std::vector<T> read(const char*& from, const std::vector<T>& like) {
     std::vector<T> items = like;
@@ -214,7 +214,7 @@ std::vector<T> read(const char*& from, const std::vector<T>& like) {
     return items;
 }
 
-/// Overwrites in place, since the kernel's batch points to the items.
+/// Overwrite in place, since the kernel's batch points to the items.
 template <class T>
 void assign(std::vector<T>& items, const std::vector<T>& from) {
     std::copy(from.begin(), from.end(), items.begin());
@@ -242,7 +242,7 @@ void from_bytes(OwnedBatch& b, nb::bytes bytes) {
     b.find_who_settles();
 }
 
-/// What a bot does at each of B decisions; everything random in row i follows from noise[i].
+/// A bot's action at each of B decisions. noise[i] fixes the random numbers of row i.
 void bot_actions(int bot, Array<const int8_t, nb::shape<-1, kActions>> masks,
                  Array<const uint64_t, nb::shape<-1>> noise, Array<int64_t, nb::shape<-1>> actions) {
     require(bot >= 0 && bot < kBots, "unknown bot " + std::to_string(bot));
@@ -258,7 +258,7 @@ void bot_actions(int bot, Array<const int8_t, nb::shape<-1, kActions>> masks,
     }
 }
 
-/// What came of a soak: (decisions, whether the last round was given up, None or the fault).
+/// The result of a soak: (decisions, whether the last round was abandoned, None or the fault).
 nb::tuple soak_rounds(const Rules& rules, int num_players, bool match, uint64_t seed, int64_t decisions,
                       int64_t spoil_at) {
     check_table(rules, num_players, 0);
@@ -285,14 +285,14 @@ void bind_batch(nb::module_& m) {
              "num_threads"_a = 1)
         .def("set_buffers", &set_buffers, nb::kw_only(), "actions"_a, "observations"_a, "action_masks"_a, "histories"_a,
              "rewards"_a, "terminated"_a, "truncated"_a, "current_player"_a, "final_obs"_a,
-             "Let the batch read its actions from, and write its rows to, these C-contiguous arrays.")
+             "Read actions from these C-contiguous arrays and write the rows to them.")
         .def("set_seats", &OwnedBatch::set_seats, "controllers"_a, "learning_seats"_a)
         .def("seed", &OwnedBatch::seed, "seed"_a)
         .def("seed_games", &OwnedBatch::seed_games, "seeds"_a, "which"_a,
              "Let the next reset_games deal these games what game 0 of a batch with their seed is dealt.")
         .def("reset", &OwnedBatch::reset)
         .def("reset_games", &OwnedBatch::reset_games, "which"_a,
-             "Deal these games anew, each with the seed of its next episode.")
+             "Reset these games, each with the seed of its next episode.")
         .def("step", &OwnedBatch::step)
         .def("sample", &OwnedBatch::sample, "actions"_a)
         .def("random_steps", &OwnedBatch::random_steps, "steps"_a, "parts"_a = int(kAll))
@@ -301,7 +301,7 @@ void bind_batch(nb::module_& m) {
         .def("episode_seed", &OwnedBatch::seed_of_episode, "game"_a)
         .def("write_hidden_hands", &OwnedBatch::write_hands, "rows"_a)
         .def("refresh", &OwnedBatch::refresh)
-        .def("to_bytes", &to_bytes, "Everything that decides how the batch goes on.")
+        .def("to_bytes", &to_bytes, "All data that determine how the batch goes on.")
         .def("from_bytes", &from_bytes, "bytes"_a)
         .def_prop_ro("level", [](const OwnedBatch& b) { return b.kernel.name; })
         .def_prop_ro("num_threads", [](const OwnedBatch& b) { return b.pool.threads(); });

@@ -22,8 +22,8 @@ struct OwnedEpisode {
     State state;
     std::vector<Event> events;
     uint32_t decisions = 0;
-    Outcome outcome = Outcome::decision;  // of the last action
-    float rewards[kMaxPlayers] = {};      // paid by the last action
+    Outcome outcome = Outcome::decision;  // outcome of the last action
+    float rewards[kMaxPlayers] = {};      // rewards of the last action
 
     OwnedEpisode(const EpisodeOptions& options_, uint64_t seed_)
         : options(options_), seed(seed_), events(size_t(options_.history)) {
@@ -59,7 +59,7 @@ struct OwnedEpisode {
     }
 };
 
-/// What decides how an episode goes on, beside its options.
+/// The data that determine how an episode goes on, besides its options.
 nb::bytes to_bytes(const OwnedEpisode& e) {
     std::string bytes;
     auto append = [&](const void* from, size_t n) { bytes.append(static_cast<const char*>(from), n); };
@@ -100,16 +100,16 @@ void bind_episodes(nb::module_& m) {
         .def("__init__", &make_options, nb::kw_only(), "num_players"_a, "rules"_a, "dealer"_a, "match"_a = false,
              "reward"_a = 0, "history"_a = 0, "max_decisions"_a = 0);
     nb::class_<OwnedEpisode>(m, "Episode",
-                             "One episode: its state, its last events, and what its last action has paid.")
+                             "One episode: its state, its last events, and the rewards of its last action.")
         .def(nb::init<const EpisodeOptions&, uint64_t>(), "options"_a, "seed"_a, "Deal the first round.")
         .def(
             "apply", &OwnedEpisode::apply, "action"_a,
-            "Take one action; ValueError if it is illegal, and nothing has changed then. When it ends a round of a match\n"
-            "that goes on, the next one is dealt. Returns whether it has ended a round or the episode.")
-        .def_prop_ro("rewards", &rewards_of, "What the last action has paid to each seat.")
+            "Take one action. If it is illegal, raise ValueError and change nothing. If it ends a round of a match that\n"
+            "goes on, deal the next round. Returns whether it has ended a round or the episode.")
+        .def_prop_ro("rewards", &rewards_of, "The reward of each seat for the last action.")
         .def_prop_ro("terminated", [](const OwnedEpisode& e) { return e.outcome == Outcome::terminated; })
         .def_prop_ro("truncated", [](const OwnedEpisode& e) { return e.outcome == Outcome::truncated; })
-        .def_prop_ro("current_player", &current_player, "The seat that has to decide; -1 at the end.")
+        .def_prop_ro("current_player", &current_player, "The seat to act; -1 at the end.")
         .def("encode", &OwnedEpisode::encode_to, "viewer"_a, "row"_a, "Write what this seat sees into 640 uint8.")
         .def("write_mask", &OwnedEpisode::write_mask_to, "row"_a, "Write the legal actions into a row of 216 int8.")
         .def("write_history", &OwnedEpisode::write_history_to, "viewer"_a, "rows"_a,
@@ -117,6 +117,6 @@ void bind_episodes(nb::module_& m) {
         .def_prop_rw(
             "state", [](OwnedEpisode& e) -> State& { return e.state; }, &OwnedEpisode::set_state,
             nb::rv_policy::reference_internal, "The present round. It changes with each action.")
-        .def("to_bytes", &to_bytes, "All that decides how the episode goes on, but for its options.")
+        .def("to_bytes", &to_bytes, "All data that determine how the episode goes on, except its options.")
         .def_static("from_bytes", &from_bytes, "options"_a, "bytes"_a);
 }

@@ -1,4 +1,4 @@
-// Many states side by side, to look ahead from, for Python.
+// The Python binding of many states side by side, from which a search looks ahead.
 #include <numeric>
 
 #include "bindings.hpp"
@@ -153,7 +153,7 @@ void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> default
     check_rows(actions, rows, "actions");
     check_rows(visits, rows, "visits");
     check_rows(wins, rows, "wins");
-    require((simulations > 0) != (nanoseconds > 0), "either a number of simulations or a time");
+    require((simulations > 0) != (nanoseconds > 0), "give either a number of simulations or a time");
     require(confidence >= 0 && exploration >= 0, "confidence and exploration must be at least 0");  // NaN is not
     if (masks) check_rows(*masks, rows, "masks");
     const int8_t* allowed = masks ? masks->data() : nullptr;
@@ -200,7 +200,7 @@ void write_turns(const Positions& p, Row<int8_t> current_players, Row<int8_t> wi
     }
 }
 
-/// What each viewer sees; the mask is zero where somebody else decides.
+/// Write what each viewer sees. The mask is zero where the viewer is not the current player.
 void observe_all(const Positions& p, Row<const int8_t> viewers, Rows<uint8_t, kFeatures> observations,
                  Rows<int8_t, kActions> masks) {
     check_rows(viewers, p.states.size(), "viewers");
@@ -239,7 +239,7 @@ Views take_views(const Views& v, Row<const int64_t> rows) {
 
 void bind_positions(nb::module_& m) {
     m.def("derive_keys", &derive_keys, "seed"_a, "keys"_a);
-    nb::class_<Positions>(m, "Positions", "States side by side; uno_flex_env.positions is its face.")
+    nb::class_<Positions>(m, "Positions", "States side by side; use uno_flex_env.positions.")
         .def_static("of", &from_states, "states"_a)
         .def_static("deal", &deal_positions, "seeds"_a, "rules"_a, "num_players"_a, "dealer"_a)
         .def("__len__", [](const Positions& p) { return p.states.size(); })
@@ -253,8 +253,7 @@ void bind_positions(nb::module_& m) {
         .def("hide", &hide_all)
         .def("play_out", &play_out_all, "bots"_a, "keys"_a, "repeats"_a, "num_threads"_a, "winners"_a, "points"_a);
 
-    nb::class_<Views>(m, "Views",
-                      "What the current player of each such state knows; uno_flex_env.positions is its face.")
+    nb::class_<Views>(m, "Views", "The views of the current players of such states; use uno_flex_env.positions.")
         .def("__len__", [](const Views& v) { return v.states.size(); })
         .def("take", &take_views, "rows"_a)
         .def_prop_ro("viewers", [](const Views& v) { return std::vector<int>(v.viewers.begin(), v.viewers.end()); })

@@ -36,7 +36,7 @@ std::vector<int> shuffled_deck(const Rules& rules, uint64_t seed, int round) {
     return {faces, faces + n};
 }
 
-/// The draw piles of a record on their way into a game, or of a game on their way into a record.
+/// The draw piles that a game takes from a record, or that a record takes from a game.
 struct Reshuffles {
     std::vector<std::array<uint8_t, kDeckSize>> piles;
     std::vector<int> sizes;
@@ -69,13 +69,13 @@ struct Reshuffles {
 }  // namespace
 
 void bind_rules(nb::module_& m) {
-    nb::class_<Rules>(m, "Rules", "The switches of the rules as numbers; uno_flex_env.Rules is the face for people.")
+    nb::class_<Rules>(m, "Rules", "The switches of the rules as numbers; use uno_flex_env.Rules.")
         .def("__init__", &make_rules, "switches"_a = 0, "hand_size"_a = 7, "target_score"_a = 500,
              "deck"_a = nb::none())
         .def(
             "refuse", [](const Rules& r, int num_players) { return or_none(refuse(r, num_players)); }, "num_players"_a,
-            "Why so many players can't play by these rules, or None.");
-    nb::class_<Reshuffles>(m, "Reshuffles", "Draw piles renewed in a game: scripted by a record, or noted for one.")
+            "Why this many players can't play by these rules, or None.");
+    nb::class_<Reshuffles>(m, "Reshuffles", "Draw piles renewed in a game: read from a record, or noted for one.")
         .def(nb::init<>())
         .def(nb::init<const std::vector<std::vector<int>>&>(), "scripted"_a)
         .def("apply", &Reshuffles::apply_to, "state"_a, "action"_a)

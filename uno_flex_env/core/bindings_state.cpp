@@ -86,8 +86,9 @@ void bind_making(nb::class_<State>& state) {
         .def_static("deal_deck", &deal_deck, "rules"_a, "num_players"_a, "dealer"_a, "deck"_a, "seed"_a = 0,
                     "Deal this deck in its order, first dealt first.")
         .def_static("position", &position, "rules"_a, "hands"_a, "top"_a, "color"_a, "current_player"_a, "direction"_a,
-                    "green"_a, "discards"_a, "pile"_a.none(), "seed"_a, "A table set up by hand, before a turn.")
-        .def_static("from_bytes", &from_bytes, "bytes"_a, "Any bytes are a valid state or refused with ValueError.")
+                    "green"_a, "discards"_a, "pile"_a.none(), "seed"_a, "A position set up by hand, before a turn.")
+        .def_static("from_bytes", &from_bytes, "bytes"_a,
+                    "Read a state from its bytes; ValueError if they are not a valid state.")
         .def("to_bytes", &to_bytes, "704 bytes: the whole state, generator included.")
         .def("copy", &copy)
         .def("__copy__", &copy)
@@ -139,11 +140,11 @@ void bind_playing(nb::class_<State>& state) {
              "Take one action. ValueError if it is illegal; the state is then as before.")
         .def("is_legal", &is_legal, "action"_a)
         .def("why_illegal", &reason, "action"_a,
-             "Why the player to decide can't take this action, with the number of the rule; None if it is legal.")
+             "Why the current player can't take this action, with the number of the rule; None if it is legal.")
         .def("legal_actions", &list_legal)
         .def("begin_match", &begin_match)
-        .def("next_round", &next_round_checked, "seed"_a, "Deal the next round of the match that this seed has begun.")
-        .def("perft", &checked_perft, "depth"_a, "Positions after `depth` more actions, or at an earlier end.")
+        .def("next_round", &next_round_checked, "seed"_a, "Deal the next round of the match that began with this seed.")
+        .def("perft", &checked_perft, "depth"_a, "Number of positions after `depth` more actions or at an earlier end.")
         .def("check", &broken_invariant, "Which invariant is broken, or None.");
 }
 
@@ -174,7 +175,7 @@ std::vector<int> known_cards(const State& s, int viewer, int owner) {
 }
 
 State determinize_view(const View& v, uint64_t seed) {
-    require(!is_over(v.state), "the round is over: nobody decides any more");
+    require(!is_over(v.state), "the round is over: there is no current player");
     return determinize(v.state, v.viewer, seed);
 }
 
@@ -200,7 +201,7 @@ void bind_view(nb::module_& m) {
 void bind_seeing(nb::class_<State>& state) {
     state.def("encode", &encode_row, "viewer"_a, "row"_a, "Write what this seat sees into a row of 640 uint8.")
         .def("write_mask", &write_mask_row, "row"_a,
-             "Write the legal actions of whoever decides into a row of 216 int8.")
+             "Write the legal actions of the current player into a row of 216 int8.")
         .def("hide", &hide_from, "viewer"_a, "What this seat sees: everything else is blank.")
         .def("known", &known_cards, "viewer"_a, "owner"_a,
              "Cards that the viewer knows in the owner's hand from a challenge.");

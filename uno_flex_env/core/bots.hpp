@@ -1,4 +1,4 @@
-// The rule bots: `random`, and four that differ in nothing but when they flex.
+// The rule bots: `random`, and four that differ only in when they flex.
 #pragma once
 
 #include "engine.hpp"
@@ -11,7 +11,7 @@ inline constexpr const char* kBotNames[kBots] = {"random", "flex_any", "never_fl
 
 /// A uniformly random member of a set that is not empty.
 inline int pick(const ActionSet& set, uint64_t& rng) {
-    // How many are in the words up to and including each; the word is found without a branch, since it can't be foreseen.
+    // Running totals over the words. The word is found without a branch, because a branch would be unpredictable.
     const int up_to_0 = popcount(set.word[0]), up_to_1 = up_to_0 + popcount(set.word[1]);
     const int up_to_2 = up_to_1 + popcount(set.word[2]), all = up_to_2 + popcount(set.word[3]);
     const int k = random_below(rng, all);
@@ -28,13 +28,13 @@ inline constexpr ActionSet kColoredPlays = range(kColoredRegular, kWildRegular);
 inline constexpr ActionSet kWildRegularPlays = range(kWildRegular, kAllDrawFlex);
 inline constexpr ActionSet kWildFlexPlays = range(kAllDrawFlex, kVerbs);
 inline constexpr ActionSet kWildPlays = range(kWildRegular, kVerbs);
-/// What the four say when no card is played: draw, keep, accept, say UNO, catch.
+/// What the four non-random bots do when they play no card: draw, keep, accept, say UNO, catch.
 inline constexpr ActionSet kPassive = {{0, 0, 0,
                                         range(verb_action(Verb::draw), verb_action(Verb::challenge)).word[3] |
                                             range(verb_action(Verb::uno), verb_action(Verb::silent)).word[3] |
                                             range(verb_action(Verb::catch_), verb_action(Verb::ignore)).word[3]}};
 
-/// The groups in the order in which a bot prefers them; the first with a legal action is played from.
+/// The groups in each bot's order of preference. A bot plays from the first group that has a legal action.
 inline constexpr int kMaxGroups = 5;
 inline constexpr ActionSet kPreference[kBots][kMaxGroups] = {
     {range(0, kActions)},
@@ -46,8 +46,8 @@ inline constexpr ActionSet kPreference[kBots][kMaxGroups] = {
 
 }  // namespace detail
 
-/// What a bot does with these legal actions. None draws by choice but `random`, all play colored cards before wilds and
-/// choose uniformly among what is left; `never_flex` flexes only when it is forced to play a drawn card that way.
+/// The action that a bot takes. Only `random` draws by choice. The others play colored cards before wilds and choose
+/// uniformly within a group. `never_flex` flexes only when it is forced to play a drawn card that way.
 inline int act(Bot bot, const ActionSet& legal, uint64_t& rng) {
     for (const ActionSet& group : detail::kPreference[int(bot)]) {
         const ActionSet choice = both(legal, group);
@@ -56,10 +56,10 @@ inline int act(Bot bot, const ActionSet& legal, uint64_t& rng) {
     return pick(legal, rng);
 }
 
-/// Few rounds take a hundredth of it. Under `play_drawn_card` = "forced" a round can have no end.
+/// A limit for rounds that never end, which `play_drawn_card` = "forced" allows. Normal rounds are far shorter.
 constexpr int kLongestPlayout = 1 << 20;
 
-/// Play on to the end of the round, or for kLongestPlayout actions. `bots` holds one for each seat.
+/// Play to the end of the round, or for kLongestPlayout actions. `bots` holds one Bot per seat.
 UNO_FLEX_FLATTEN inline void play_out(State& s, const uint8_t* bots, uint64_t& rng) {
     for (int left = kLongestPlayout; left > 0 && !is_over(s); --left)
         apply(s, act(Bot(bots[s.current_player]), s.legal, rng));

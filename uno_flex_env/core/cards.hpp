@@ -1,4 +1,4 @@
-// The 92 faces of the deck: what differs between cards is a column here (rules 1 and 6).
+// The 92 faces of the deck. Each difference between cards is a column of this table (rules 1 and 6).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum Wild : int { kAllFlip, kTargetDrawTwo, kAllDraw, kDrawFour };
 constexpr int kWilds = 4;
 constexpr int kFaces = kColored + kWilds;
 constexpr int kDeckSize = 104;
-constexpr int kWildCopies = 4;  // of each wild
+constexpr int kWildCopies = 4;  // copies of each wild
 constexpr int kNone = 255;      // no card, no player, no color
 
 /// How cards are written (rules 1): colors and symbols by letter, wilds by code.
@@ -28,7 +28,7 @@ inline constexpr const char* kWildCodes[kWilds] = {"WF", "WT/", "WA/", "W4/"};
 /// What playing one side of a card does besides moving the card (rules 6).
 enum class Effect : uint8_t {
     none,
-    next_draws,    // next draws and loses the turn; `stacking` lets it be answered
+    next_draws,    // next draws and loses the turn, or answers it under `stacking`
     skip,          // next loses the turn
     reverse,       // direction changes; with two players a skip, unless the rules say `pass`
     flip_all,      // every Power flips
@@ -53,16 +53,16 @@ struct Side {
 struct Face {
     uint8_t color = kNone;       // kNone: a wild
     uint8_t symbol = kNone;      // 0-7 the numbers 1-8, then Skip, Reverse, Draw Two; kNone: a wild
-    uint8_t count = 1;           // how often the official deck has it
+    uint8_t count = 1;           // copies in the official deck
     uint8_t points = 0;
-    uint8_t flex_color = kNone;  // the color its flex side matches; a wild and a classic card have none
+    uint8_t flex_color = kNone;  // the color that its flex side matches; kNone: a wild or a classic card
     bool has_flex = false;
     bool flip_icon = false;
     Side regular, flex;
 };
 
-/// A multiset of cards in 16 bytes. Word w holds the 22 faces of color 2w from bit 0 and of color 2w+1 from bit 22, the
-/// same symbol at the same place of both, and how many copies (0-4) of the wilds 2w and 2w+1 as nibbles from bit 48.
+/// A multiset of cards in 16 bytes. Word w holds the 22 faces of color 2w from bit 0 and those of color 2w+1 from bit
+/// 22, in the same order of symbols. The nibbles from bit 48 count the copies (0-4) of the wilds 2w and 2w+1.
 struct Cards {
     uint64_t word[2];
 };
@@ -160,8 +160,8 @@ inline constexpr tables::Places kPlace{};
 
 constexpr void add(Cards& cards, int face) { cards.word[kPlace.word[face]] += kPlace.unit[face]; }
 constexpr void remove(Cards& cards, int face) { cards.word[kPlace.word[face]] -= kPlace.unit[face]; }
-/// One card. Where speed matters, plus() and minus() of it take the place of add() and remove(): a processor waits where
-/// it reads two words together of which it has just written one.
+/// One card. Where speed matters, use plus() and minus() of it instead of add() and remove(). A processor stalls when
+/// it reads two words together just after one of them was written.
 inline const Cards& only(int face) { return kPlace.only[face]; }
 inline int wilds(const Cards& cards, int wild) {
     return int(cards.word[wild / 2] >> (kWildShift + 4 * (wild % 2)) & 15);
@@ -186,11 +186,11 @@ inline Cards wild_cards(uint16_t nibbles) {
 }
 inline int nibble(uint16_t nibbles, int wild) { return nibbles >> (4 * wild) & 15; }
 
-/// a without b, for b a part of a.
+/// a without b. b must be contained in a.
 inline Cards minus(const Cards& a, const Cards& b) { return {{a.word[0] - b.word[0], a.word[1] - b.word[1]}}; }
 /// a and b together, for disjoint a and b.
 inline Cards plus(const Cards& a, const Cards& b) { return {{a.word[0] + b.word[0], a.word[1] + b.word[1]}}; }
-/// a without those bits of it that are in b.
+/// a without the bits that are also in b.
 inline Cards without(const Cards& a, const Cards& b) { return {{a.word[0] & ~b.word[0], a.word[1] & ~b.word[1]}}; }
 /// The colored cards of a that are in b, and those that are not.
 inline Cards shared_colored(const Cards& a, const Cards& b) {
@@ -218,7 +218,7 @@ struct WildThermometers {
     }
 };
 
-/// What list() chooses from: every face, each wild four times.
+/// The cards that list() selects from: every face once, each wild four times.
 struct Listed {
     alignas(64) uint8_t face[2 * 64] = {};
     constexpr Listed() {
@@ -231,7 +231,7 @@ struct Listed {
 inline constexpr tables::WildThermometers kWildThermometer{};
 inline constexpr tables::Listed kListed{};
 
-/// The wilds of a hand as four bits for each, as many of them set as there are copies.
+/// The wilds of a hand as thermometers: four bits per wild, of which as many are set as the hand has copies.
 inline uint32_t wild_bits(const Cards& cards) {
     const int copies = wild_nibbles(cards);
     return uint32_t(kWildThermometer.bits[copies & 255] | kWildThermometer.bits[copies >> 8] << 8);

@@ -12,9 +12,9 @@ inline uint64_t next_random(uint64_t& rng) {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
 }
-/// A number below n; no value is more likely than another by over n / 2^32.
+/// A number below n. The bias between any two values is at most n / 2^32.
 inline int random_below(uint64_t& rng, int n) { return int((next_random(rng) >> 32) * uint64_t(n) >> 32); }
-/// The `index`-th seed that follows from a seed; neighbors have nothing in common.
+/// The `index`-th seed derived from a seed. Neighbors are unrelated.
 inline uint64_t derive_seed(uint64_t seed, uint64_t index) {
     uint64_t mixed = seed ^ (index * 0x9FB21C651E98DF25u + 0x632BE59BD9B4E019u);
     return next_random(mixed);
@@ -22,23 +22,23 @@ inline uint64_t derive_seed(uint64_t seed, uint64_t index) {
 
 inline void seed_shuffle(State& s, uint64_t seed) {
     s.rng = seed;
-    s.rng = next_random(s.rng);  // seeds that differ by little start far apart
+    s.rng = next_random(s.rng);  // so that similar seeds start far apart
 }
 
-/// The order of renewed draw piles, scripted by a game record or noted for one (rules 11).
+/// The order of renewed draw piles, read from a game record or noted for one (rules 11).
 struct ReshuffleScript {
     bool scripted = false;
     int count = 0, used = 0;                      // scripted piles, and how many have been used up
     const uint8_t (*piles)[kDeckSize] = nullptr;  // next card first
     const int* sizes = nullptr;
-    const char* error = nullptr;                  // why a scripted pile did not fit; the state is then worthless
-    int noted_size = 0;                           // the pile renewed by the last action, next card first; 0: none was
+    const char* error = nullptr;                  // why a scripted pile did not fit; the state is then invalid
+    int noted_size = 0;                           // size of the pile renewed by the last action, next card first; or 0
     uint8_t noted[kDeckSize] = {};
 };
 
-/// Move the next `n` cards of the pile, which has as many, into `cards`. Returns the last one.
+/// Move the next `n` cards of the pile into `cards` and return the last one. The pile must have at least `n`.
 inline int take_from_pile(State& s, Cards& cards, int n) {
-    // Locals, since the compiler must assume that writing a byte of the pile changes any field.
+    // Locals, because the compiler must assume that writing a byte of the pile can change any field.
     const bool ordered = has(s, kOrderedPile);
     uint64_t rng = s.rng;
     int size = s.pile_size, face = kNone;
@@ -56,7 +56,7 @@ inline int take_from_pile(State& s, Cards& cards, int n) {
     return face;
 }
 
-/// Make these cards the draw pile; the generator shuffles it as it is drawn.
+/// Make these cards the draw pile. The generator picks a random card at each draw.
 inline void lay_pile(State& s, const Cards& cards) { s.pile_size = uint8_t(list(cards, s.pile)); }
 
 /// Make these cards the draw pile, to be drawn in this order, next card first.
@@ -75,7 +75,7 @@ inline int pile_order(const State& s, uint8_t* faces) {
     return n;
 }
 
-/// Lay a scripted pile; false if its cards are not those that are to be shuffled.
+/// Make the next scripted pile the draw pile. Returns false if it does not hold exactly the cards to be shuffled.
 inline bool lay_script(State& s, const Cards& cards, ReshuffleScript& script) {
     if (script.used == script.count) {
         script.error = "the draw pile has to be renewed, but no reshuffle is left";

@@ -1,4 +1,4 @@
-// check(): is this struct a state that the rules allow? For bytes from outside and for soak tests.
+// check(): whether a struct is a state that the rules allow. It guards bytes from outside and serves the soak tests.
 #pragma once
 
 #include "engine.hpp"
@@ -75,7 +75,7 @@ inline const char* phase_fields(const State& s) {
     return nullptr;
 }
 
-/// A card just drawn is known to nobody else and no older than the last reshuffle.
+/// A card just drawn is unknown to the other players and no older than the last reshuffle.
 inline const char* drawn_card(const State& s) {
     if ((s.phase == Phase::drawn) != (s.drawn != kNone)) return "a drawn card belongs to phase drawn";
     if (s.drawn == kNone) return nullptr;
@@ -94,7 +94,7 @@ inline const char* drawn_card(const State& s) {
     return has(s, kReshuffled) && !fresh ? "a card just drawn is older than the last reshuffle" : nullptr;
 }
 
-/// Who decides on what, and whether the rules know that decision.
+/// The current player faces a decision that exists under the rules.
 inline const char* decision(const State& s) {
     const Effect top = kFace[s.top].regular.effect;
     const bool stacked = has(s, kStacking) && top == Effect::next_draws;
@@ -111,14 +111,14 @@ inline const char* decision(const State& s) {
             if (s.size[s.actor] == 0 && has(s, kLastCardDrawsNothing)) return "the last card draws nothing";
             const bool flex = has(s, kFlexChallenge);
             if (flex ? !has(s, kFlexDrawFourChallenge) : has(s, kStrictDrawFour))
-                return "the rules know no such challenge";
+                return "the switches rule out this challenge";
             if (!flex && s.current_player != seat_after(s, s.actor, 1)) return "only next may challenge";
             if (s.turn != seat_after(s, s.actor, flex ? 1 : 2)) return "the wrong turn follows the challenge";
             break;
         }
         case Phase::uno:
         case Phase::catch_:
-            if (!has(s, kExplicitUno) || s.actor == kNone || s.size[s.actor] != 1) return "nobody has to say UNO";
+            if (!has(s, kExplicitUno) || s.actor == kNone || s.size[s.actor] != 1) return "no player has to say UNO";
             if ((s.phase == Phase::uno) != (s.actor == s.current_player)) return "the wrong player decides on UNO";
             break;
         case Phase::play:
@@ -153,14 +153,14 @@ inline const char* knowledge(const State& s) {
     return nullptr;
 }
 
-/// The ages that everybody knows (knowledge.hpp) fit the hands and the draw pile.
+/// The publicly known ages (knowledge.hpp) fit the hands and the draw pile.
 inline const char* ages(const State& s) {
     if (!has(s, kReshuffled)) {
         uint64_t bits = s.fresh_cards.word[0] | s.fresh_cards.word[1];
         for (int p = 0; p < kMaxPlayers; ++p)
             bits |= uint64_t(s.num_old[p] | s.old_wilds[p] | s.wild_plays_of_unknown_age[p] |
                              s.seen_since_reshuffle[p] | s.seen_but_mixed[p]);
-        return bits ? "cards of a reshuffle that never was" : nullptr;
+        return bits ? "cards of a reshuffle, but none has happened" : nullptr;
     }
     if (s.reshuffles == 0) return "a reshuffle that is not counted";
     if (!valid_cards(s.fresh_cards)) return "unknown card among those of the last reshuffle";
@@ -177,7 +177,7 @@ inline const char* ages(const State& s) {
             s.seen_since_reshuffle[p] & s.seen_but_mixed[p])
             return "a hand seen by an empty seat or by its owner";
         for (int w = 0; w < kWilds; ++w) {
-            // Of the copies that the hand holds or has played unseen, those that are not old are fresh.
+            // Each copy in the hand, or played at unknown age, is either old or fresh.
             const int unsure = nibble(s.wild_plays_of_unknown_age[p], w);
             const int fresh_copies = wilds(s.hand[p], w) + unsure - nibble(s.old_wilds[p], w);
             if (fresh_copies < 0) return "more old wilds than wilds";
@@ -192,7 +192,7 @@ inline const char* ages(const State& s) {
 
 }  // namespace checks
 
-/// Why `s` is no valid state, or nullptr. Any bytes may be asked about.
+/// Why `s` is not a valid state, or nullptr. `s` may hold any bytes.
 inline const char* check(const State& s) {
     if (const char* why = refuse(Rules{s.switches, s.target_score, s.hand_size, s.deck}, s.num_players)) return why;
     if (const char* why = checks::table_fields(s)) return why;

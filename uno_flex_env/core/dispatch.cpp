@@ -13,7 +13,7 @@
 namespace {
 
 #if defined(UNO_FLEX_X86)
-// By cpuid itself: of the compilers' own __builtin_cpu_supports, zig's knows no features.
+// This calls cpuid directly, because zig's __builtin_cpu_supports knows no features.
 struct Registers {
     uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };

@@ -1,4 +1,4 @@
-// Which instruction-set levels this processor runs, and which one to use.
+// Detects the instruction-set levels that this processor runs, and selects one.
 #pragma once
 
 #include <vector>

@@ -2,29 +2,29 @@
 //
 // The game. 2 to 8 players try to get rid of their cards. In a turn, a player plays one card or draws one. A card can be
 // played if it matches the active color or the symbol on top; a wild can always be played. Many cards have a second
-// side, the flex side, with a color or an effect of its own. Playing it needs a green Power and turns that Power red.
+// side, the flex side, with another color or effect. Playing it needs a green Power and turns that Power red.
 // When no Power is green any more, all turn green. The first player without cards wins the round and scores the points
 // of all other hands.
 //
 // The phases. A state always waits for one decision of one player, `current_player`. `phase` says what is asked:
 //
 //   phase      who decides                             verbs, and the function that carries them out
-//   play       whose turn it is                        play -> play_card(), draw -> draw()
-//   drawn      who has just drawn a playable card      play -> play_card(), keep -> keep()
-//   challenge  who is about to draw for a Draw Four    accept, challenge -> answer_draw_four()
-//   uno        who has one card left                   uno -> begin_turn(), silent -> ask_to_catch()
+//   play       the player whose turn it is             play -> play_card(), draw -> draw()
+//   drawn      the player who drew a playable card     play -> play_card(), keep -> keep()
+//   challenge  the player who faces a Draw Four        accept, challenge -> answer_draw_four()
+//   uno        the player with one card left           uno -> begin_turn(), silent -> ask_to_catch()
 //   catch      each opponent in turn                   catch -> catch_silent(), ignore -> ask_to_catch()
-//   stack      who is to answer a Draw Two             play -> play_card(), draw -> draw_owed()
-//   over       nobody                                  none
+//   stack      the player who faces a Draw Two         play -> play_card(), draw -> draw_owed()
+//   over       no player                               none
 //
-// A round begins in `play`. A turn without a play ends in end_turn(). A play moves the card, changes Powers, has its
-// effect (rules 6.21) and ends in finish_play(), at once or after `challenge`: there the round ends, or `uno` and
-// `catch` follow, or begin_turn() opens the next turn in `play` or `stack`. The phases `uno` and `catch` need
-// `uno_call` = "explicit", `stack` needs `stacking` (rules 9).
+// A round begins in `play`. A turn without a play ends in end_turn(). A play moves the card, changes Powers and takes
+// effect (rules 6.21). It ends in finish_play(), at once or after `challenge`. Then the round ends, or `uno` and
+// `catch` follow, or begin_turn() opens the next turn in `play` or `stack`. The phases `uno` and `catch` occur only
+// under `uno_call` = "explicit". The phase `stack` occurs only under `stacking` (rules 9).
 //
-// How to use it. deal() makes a state; `legal` in the state is the set of legal actions; apply() takes one of them and
-// brings `legal` up to date. apply() trusts that the action is legal: whoever takes actions from outside checks them.
-// Nothing here allocates, throws or knows a particular card: what cards do is in the table of cards.hpp.
+// Usage. deal() makes a state. The field `legal` of the state is the set of legal actions. apply() takes one of them
+// and updates `legal`. It does not check the action, so check actions from outside before you call it. Nothing here
+// allocates memory or throws. No code here names a particular card: the table in cards.hpp says what cards do.
 #pragma once
 
 #include "chance.hpp"
@@ -46,7 +46,7 @@ inline ActionSet legal_actions(const State& s);
 
 // ---- Rules 2: setup ------------------------------------------------------------------------------------------------
 
-/// An empty table with these rules: every Power is green, nothing is dealt.
+/// Reset to the state before the deal: every Power is green, all hands and piles are empty.
 inline void clear_table(State& s, const Rules& rules, int num_players, int dealer) {
     std::memset(static_cast<void*>(&s), 0, sizeof s);
     s.num_players = uint8_t(num_players);
@@ -60,7 +60,7 @@ inline void clear_table(State& s, const Rules& rules, int num_players, int deale
     s.deck = rules.deck;
 }
 
-/// Lay the deck as the draw pile, to be drawn in the order that the seed gives.
+/// Make the deck the draw pile, in the order that the seed gives.
 inline void shuffle_deck(State& s, uint64_t seed) {
     seed_shuffle(s, seed);
     lay_pile(s, s.deck);
@@ -87,8 +87,8 @@ inline void deal(State& s, const Rules& rules, int num_players, int dealer, uint
     deal_from_pile(s);
 }
 
-/// Begin a round with this deck, first dealt first, which holds exactly the cards of rules.deck. The seed is for later
-/// reshuffles.
+/// Begin a round with this deck, in the order of dealing. It must hold exactly the cards of rules.deck. The seed serves
+/// later reshuffles.
 inline void deal_ordered(State& s, const Rules& rules, int num_players, int dealer, const uint8_t* deck,
                          uint64_t seed) {
     clear_table(s, rules, num_players, dealer);
@@ -119,7 +119,8 @@ inline bool renew_pile(State& s, ReshuffleScript* script) {
     return true;
 }
 
-/// A player draws n cards, or as many as there are, with new draw piles where needed. Returns how many.
+/// A player draws n cards, or as many as there are. The draw pile is renewed when it runs out. Returns the number
+/// drawn.
 inline int draw_cards(State& s, int player, int n, ReshuffleScript* script) {
     int got = 0;
     while (got < n && (s.pile_size > 0 || renew_pile(s, script))) {
@@ -140,14 +141,14 @@ inline int draw_card(State& s, int player, ReshuffleScript* script) {
     return take_from_pile(s, s.hand[player], 1);
 }
 
-/// The player whose turn it is now decides: on a Draw Two to be answered, or on a turn of its own.
+/// Open the turn of s.turn, in phase `stack` if a Draw Two has to be answered, otherwise in phase `play`.
 inline void begin_turn(State& s) {
     s.current_player = s.turn;
     s.phase = s.owed ? Phase::stack : Phase::play;
 }
 
-/// End a turn without a play. When all players in a row wanted a card and there was none, the round ends with no winner
-/// (rules 3.10).
+/// End a turn without a play. The round ends without a winner when every player in a row tried to draw and no card was
+/// left (rules 3.10).
 inline void end_turn(State& s) {
     if (s.empty_draws == s.num_players) {
         end_round(s, kNone);
@@ -157,8 +158,8 @@ inline void end_turn(State& s) {
     }
 }
 
-/// The verb `draw`: one card, or under `draw_until_playable` cards until one can be played. A playable card leads to
-/// the phase `drawn`; otherwise the turn ends (rules 3.3, 3.4).
+/// The verb `draw`: draw one card or, under `draw_until_playable`, until a card can be played. A playable card leads to
+/// the phase `drawn`. Otherwise the turn ends (rules 3.3, 3.4).
 inline void draw(State& s, ReshuffleScript* script) {
     bool none = true;
     do {
@@ -186,7 +187,7 @@ inline void keep(State& s) {
 
 // ---- Rules 4: matching ---------------------------------------------------------------------------------------------
 
-/// Plays of `cards` that are legal for the current player now. `cards` is the hand or, of it, the card just drawn.
+/// The legal plays of the current player with `cards`: the whole hand, or only the card just drawn.
 inline ActionSet legal_plays(const State& s, const Cards& cards) {
     const int symbol = kMatches.top_symbol[s.top];
     const uint64_t power = uint64_t(0) - (s.green >> s.current_player & 1);  // all ones if the Power is green
@@ -208,14 +209,14 @@ inline ActionSet legal_plays(const State& s, const Cards& cards) {
 
 // ---- Rules 5: Power cards ------------------------------------------------------------------------------------------
 
-/// Flip the Powers of `seats` (bits). The moment that none is green, all turn green (rules 5.4).
+/// Flip the Powers of `seats` (bits). As soon as none is green, all turn green (rules 5.4).
 inline void flip_powers(State& s, int seats) {
     const int green = s.green ^ seats;
     s.green = uint8_t(green | (seated(s) & -int(green == 0)));
 }
 
-/// The Power changes of a play: first the player's own, then everybody's. A flex side turns the player's own red (rules
-/// 5.1). That is a flip, as with a flip icon (rules 5.2), since a flex side can be played only while it is green.
+/// Change the Powers after a play: first the player's own, then those of all players. A flex side turns the player's
+/// Power red (rules 5.1). That equals a flip by an icon (rules 5.2), because flexing requires a green Power.
 inline void change_powers(State& s, int player, const Action& a) {
     flip_powers(s, int(a.flips_own_power) << player);
     if (a.side.effect == Effect::flip_all) flip_powers(s, seated(s));
@@ -241,7 +242,7 @@ inline void everyone_else_draws(State& s, int player, int n, ReshuffleScript* sc
     for (int k = 1; k < s.num_players; ++k) draw_cards(s, seat_after(s, player, k), n, script);
 }
 
-/// A flex side that makes a chosen opponent draw; that player may decide first where the switch says so (rules 9.2).
+/// Play a flex side that makes a chosen opponent draw. Under a switch, that player may first challenge (rules 9.2).
 inline void target_draws(State& s, int player, const Action& a, ReshuffleScript* script) {
     int target = player + a.offset;
     if (target >= s.num_players) target -= s.num_players;
@@ -251,7 +252,7 @@ inline void target_draws(State& s, int player, const Action& a, ReshuffleScript*
         draw_cards(s, target, a.side.draws, script);
 }
 
-/// Direction, draws or a Draw Four decision, and whose turn follows. Until it says otherwise that is next's.
+/// Apply the effect of a play: direction, draws, the start of a challenge, and the next turn. By default, next follows.
 inline void take_effect(State& s, int player, const Action& a, ReshuffleScript* script) {
     const int n = a.side.draws;
     const bool takes_effect = s.size[player] > 0 || !has(s, kLastCardDrawsNothing);  // rules 9.7: only what draws
@@ -283,8 +284,8 @@ inline void take_effect(State& s, int player, const Action& a, ReshuffleScript* 
     }
 }
 
-/// The verb `play`, in the order of rules 6.21: discard pile, Powers, effect; then, unless a Draw Four waits for its
-/// challenge, the end of the round, UNO or the next turn.
+/// The verb `play`, in the order of rules 6.21: discard pile, Powers, effect. Then finish_play() goes on, unless a Draw
+/// Four first waits for its challenge.
 inline void play_card(State& s, const Action& a, ReshuffleScript* script) {
     const int player = s.current_player;
     s.actor = uint8_t(player);
@@ -309,8 +310,8 @@ inline void await_challenge(State& s, int challenger, bool flex) {
     s.flags = uint8_t(flex ? s.flags | kFlexChallenge : s.flags & ~kFlexChallenge);
 }
 
-/// The regular side: next may challenge it, or draws at once under `draw_four` = "strict". Next's turn is lost, unless a
-/// challenge gives it back.
+/// The regular side of a Draw Four: next may challenge it, or draws at once under `draw_four` = "strict". Next loses
+/// the turn, unless a challenge succeeds.
 inline void bluff(State& s, int player, int draws, bool takes_effect, ReshuffleScript* script) {
     const int next = seat_after(s, player, 1);
     s.turn = uint8_t(seat_after(s, player, 2));
@@ -346,7 +347,7 @@ inline void answer_draw_four(State& s, bool challenged, ReshuffleScript* script)
 
 constexpr int kCaught = 2;  // what not saying UNO costs (rules 8.2)
 
-/// After a play and what it made others draw: the end of the round, UNO, or the next turn.
+/// Finish a play whose draws are done: end the round, ask for UNO, or begin the next turn.
 inline void finish_play(State& s) {
     if (s.size[s.actor] == 0) {
         end_round(s, s.actor);
@@ -358,8 +359,8 @@ inline void finish_play(State& s) {
     }
 }
 
-/// After `silent` and `ignore`: this opponent of the silent player decides on catching; when all have, the turn begins
-/// (rules 8.5).
+/// After `silent` or `ignore`, let this opponent of the silent player decide on catching. After the last opponent, the
+/// next turn begins (rules 8.5).
 inline void ask_to_catch(State& s, int seat) {
     if (seat == s.actor) return begin_turn(s);
     s.phase = Phase::catch_;
@@ -372,7 +373,7 @@ inline void catch_silent(State& s, ReshuffleScript* script) {
     begin_turn(s);
 }
 
-/// `winner` is kNone when nobody wins (rules 3.10).
+/// `winner` is kNone when no player wins (rules 3.10).
 inline void end_round(State& s, int winner) {
     s.phase = Phase::over;
     s.current_player = kNone;
@@ -391,8 +392,8 @@ enum class Reward : uint8_t { win, points };
 inline constexpr const char* kRewardNames[] = {"win", "points"};
 static_assert(std::size(kRewardNames) == size_t(Reward::points) + 1);
 
-/// What each seat gets for the round just ended; sums to 0. `win`: 1 for the winner, -1/(n-1) for the others.
-/// `points`: each loser pays a hundredth of the points in its hand to the winner. No winner: 0.
+/// The rewards of the round just ended, one per seat; they sum to 0. `win`: 1 for the winner, -1/(n-1) for the others.
+/// `points`: each loser pays a hundredth of the points in its hand to the winner. Without a winner all are 0.
 inline void returns(const State& s, Reward kind, int winner, float out[kMaxPlayers]) {
     for (int p = 0; p < s.num_players; ++p) {
         if (winner == kNone)
@@ -404,15 +405,15 @@ inline void returns(const State& s, Reward kind, int winner, float out[kMaxPlaye
     }
 }
 
-/// Who has won the match: the winner of the round just ended, if the score suffices; else kNone.
+/// The winner of the match: the winner of the round just ended, if its score reaches the target; otherwise kNone.
 inline int match_winner(const State& s) {
     return is_over(s) && s.winner != kNone && s.score[s.winner] >= s.target_score ? s.winner : int(kNone);
 }
 
-/// The seed of a later round of a match, so that its deal does not depend on how the earlier ones were played.
+/// The seed of a later round of a match. Its deal does not depend on how the earlier rounds were played.
 inline uint64_t round_seed(uint64_t seed, int round) { return seed + uint64_t(round) * 0xD1342543DE82EF95u; }
 
-/// Deal the next round of a match: the deal moves on, Powers are green again, scores stay (rules 8.10, 8.11).
+/// Deal the next round of a match: the dealer moves on, all Powers turn green, scores stay (rules 8.10, 8.11).
 inline void next_round(State& s, uint64_t seed) {
     const Rules rules{s.switches, s.target_score, s.hand_size, s.deck};
     uint16_t score[kMaxPlayers];
@@ -430,8 +431,8 @@ inline void next_round(State& s, uint64_t seed) {
 
 constexpr int kMaxOwed = 254;  // far more than there are cards
 
-/// Draw Two on its regular side: next draws and loses the turn. Under `stacking` next answers it first, unless it was
-/// the last card.
+/// The regular side of a Draw Two: next draws and loses the turn. Under `stacking`, next may answer first, unless the
+/// Draw Two was the last card.
 inline void draw_or_stack(State& s, int player, int n, bool takes_effect, ReshuffleScript* script) {
     if (has(s, kStacking)) {
         s.owed = uint8_t(s.owed + n < kMaxOwed ? s.owed + n : kMaxOwed);
@@ -445,7 +446,7 @@ inline void draw_or_stack(State& s, int player, int n, bool takes_effect, Reshuf
     s.turn = uint8_t(seat_after(s, player, 2));
 }
 
-/// What answers a Draw Two: the regular side of any other, classic or Flex.
+/// The legal answers to a Draw Two: the regular side of any other Draw Two, classic or Flex.
 inline ActionSet legal_answers(const State& s) {
     const int symbol = kFace[s.top].symbol;
     Cards same{};
@@ -468,13 +469,13 @@ inline void allow(ActionSet& set, Verb verb) {
     set.word[a >> 6] |= uint64_t(1) << (a & 63);
 }
 
-/// What is legal with a drawn card that allows these plays: one of them or, unless it is forced, keeping it.
+/// The legal actions with a drawn card: `plays`, and `keep` unless the rules force the play.
 inline ActionSet legal_once_drawn(const State& s, ActionSet plays) {
     if (!has(s, kMustPlayDrawnCard)) allow(plays, Verb::keep);
     return plays;
 }
 
-/// Every legal action in the present phase (rules 10.7). The only code that decides legality.
+/// All legal actions in the current phase (rules 10.7). No other code decides legality.
 inline ActionSet legal_actions(const State& s) {
     ActionSet set{};
     switch (s.phase) {
@@ -504,8 +505,7 @@ inline ActionSet legal_actions(const State& s) {
     return set;
 }
 
-/// Take one legal action. The result depends on the state and the action alone or, where a script is given, on its
-/// draw piles.
+/// Take one legal action. The result depends only on the state, the action and, if given, the draw piles of the script.
 inline void apply(State& s, int action, ReshuffleScript* script = nullptr) {
     const Action& a = kAction[action];
     if (script) script->noted_size = 0;

@@ -1,18 +1,18 @@
-// An episode: one round, or a match of rounds, with the events that everybody has seen and what it pays.
+// An episode: one round, or a match of several rounds, with its public events and its rewards.
 #pragma once
 
 #include "engine.hpp"
 
 namespace uno_flex {
 
-/// What an episode is.
+/// The options that define an episode.
 struct EpisodeOptions {
     Rules rules;
     int num_players;
-    int dealer;              // of the first round
+    int dealer;              // dealer of the first round
     bool match;              // rounds until a player has the target score
     uint8_t reward;          // a Reward
-    int history;             // events that are kept
+    int history;             // number of events kept
     uint32_t max_decisions;  // 0: no limit
 };
 
@@ -21,19 +21,19 @@ constexpr uint8_t kNoEvent = 255;
 
 /// A public event: which seat took which action, and how many cards were drawn in it.
 struct Event {
-    uint8_t seat, action, drawn;  // action kNoEvent: there is no event yet
+    uint8_t seat, action, drawn;  // action is kNoEvent where there is no event yet
 };
 
 }  // namespace uno_flex
 
 UNO_FLEX_BEGIN
 
-/// An episode in progress. It refers to its parts, which their owner keeps: a batch in arrays, the binding in an object.
+/// References to the parts of an episode in progress. A batch keeps them in arrays, the binding in one object.
 struct Episode {
     const EpisodeOptions& options;
     State& state;
     Event* events;        // [history] of this round, the newest last
-    uint32_t& decisions;  // those that count towards max_decisions
+    uint32_t& decisions;  // decisions that count towards max_decisions
 };
 
 /// How an episode goes on after an action.
@@ -72,7 +72,7 @@ inline void take(const Episode& e, int action) {
     e.events[kept - 1] = Event{uint8_t(seat), uint8_t(action), uint8_t(cards_in_hands(s) - before)};
 }
 
-/// Write the events, for each its offset from the viewer's seat, its action and the cards drawn; -1 for no event.
+/// Write one row per event: offset of the seat from the viewer, action, cards drawn. Rows without an event are -1.
 inline void write_history(const Episode& e, int viewer, int16_t* rows) {
     for (int h = 0; h < e.options.history; ++h, rows += 3) {
         const Event& event = e.events[h];
@@ -89,7 +89,7 @@ inline bool is_terminated(const Episode& e) {
 
 inline bool is_at_limit(const Episode& e) { return e.options.max_decisions && e.decisions >= e.options.max_decisions; }
 
-/// Add what the round just ended pays to each seat. In a match `win` is paid only by the round that decides it.
+/// Add the rewards of the round just ended. In a match, `win` pays only at the end of the last round.
 inline void pay(const Episode& e, float* rewards) {
     const State& s = e.state;
     const Reward kind = Reward(e.options.reward);
@@ -98,11 +98,11 @@ inline void pay(const Episode& e, float* rewards) {
     for (int p = 0; p < s.num_players; ++p) rewards[p] += paid[p];
 }
 
-/// Deal the next round of the match that `seed` has begun.
+/// Deal the next round of the match that began with `seed`.
 inline void deal_next_round(State& s, uint64_t seed) { next_round(s, round_seed(seed, s.rounds)); }
 
-/// After an action: find out how the episode goes on, and deal the next round of a match.
-/// `seed` is that of the episode; `cut` truncates an episode that has not terminated.
+/// Determine how the episode goes on after an action, and deal the next round of a match.
+/// `seed` is the seed of the episode. `cut` truncates an episode that has not terminated.
 inline Outcome go_on(const Episode& e, uint64_t seed, bool cut) {
     if (is_terminated(e)) return Outcome::terminated;
     if (cut) return Outcome::truncated;

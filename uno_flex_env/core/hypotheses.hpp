@@ -51,10 +51,10 @@ struct Hypothesis {
     uint8_t old[kMaxUnknownAges];
 };
 
-/// What the viewer knows of ages, whichever hypothesis is true. The counts of wilds and places include the places of
-/// unknown age, which a hypothesis takes out.
+/// What the viewer knows of ages under every hypothesis. The counts of wilds and places still include the cards of
+/// unknown age; a hypothesis subtracts them.
 struct Ages {
-    int old_wilds[kWilds], fresh_wilds[kWilds];  // of the others: in hands, in the draw pile, or played at unknown age
+    int old_wilds[kWilds], fresh_wilds[kWilds];  // hidden wilds and those played at unknown age
     Cards old_colored, fresh_colored;            // hidden colored cards
     int old_places[kMaxPlayers] = {};            // hidden old cards of each hand
     int places[kMaxPlayers] = {};                // hidden cards of each hand
@@ -77,7 +77,7 @@ inline void count_wilds(const State& view, int viewer, Ages& ages) {
     }
 }
 
-/// Count the hidden cards of player p, and list what is of unknown age there.
+/// Count the hidden cards of player p, and list its cards of unknown age.
 inline void read_hand(const State& view, int viewer, int p, Ages& ages) {
     const Cards& known = view.hand[p];
     ages.places[p] = view.size[p] - count(known);
@@ -112,7 +112,7 @@ inline Ages read_ages(const State& view, int viewer) {
     return ages;
 }
 
-/// What is hidden under one hypothesis: the wilds in each pool, and the places of each pool in each hand.
+/// The hidden wilds of each pool under one hypothesis, and how many cards of each pool every hand holds.
 struct Places {
     int old_wilds[kWilds], fresh_wilds[kWilds];
     int old[kMaxPlayers], fresh[kMaxPlayers];
@@ -133,14 +133,14 @@ inline Places places_under(const Ages& ages, const Hypothesis& hypothesis) {
     return places;
 }
 
-/// Whether there is any arrangement. `drawer` holds a card that it has just drawn, which is fresh.
+/// Whether at least one arrangement exists. `drawer` holds a card that it has just drawn, which is fresh.
 inline bool is_possible(const State& view, int viewer, int drawer, const Places& places) {
     for (int w = 0; w < kWilds; ++w)
         if (places.old_wilds[w] < 0 || places.fresh_wilds[w] < 0) return false;
     for (int p = 0; p < view.num_players; ++p) {
         if (p == viewer) continue;
         if (places.old[p] < 0 || places.fresh[p] < (p == drawer)) return false;
-        // All that the viewer does not know in this hand is fresh.
+        // Every card of this hand that the viewer does not know is fresh.
         if (places.old[p] > 0 && (view.seen_since_reshuffle[p] >> viewer & 1)) return false;
     }
     return true;
@@ -149,7 +149,8 @@ inline bool is_possible(const State& view, int viewer, int drawer, const Places&
 /// log n!
 inline double log_factorial(int n) { return std::lgamma(n + 1.0); }
 
-/// Log of the number of ways to tell which copies of a wild are played, known or hidden; less what hypotheses share.
+/// Log of the number of ways to choose which copies of each wild are played, known or hidden, without the factors that
+/// all hypotheses share.
 inline double log_choices_of_copies(const Ages& ages, const Hypothesis& hypothesis, const Places& places) {
     int played_old[kWilds] = {}, played_fresh[kWilds] = {};
     double log_count = 0;
@@ -157,7 +158,7 @@ inline double log_choices_of_copies(const Ages& ages, const Hypothesis& hypothes
         const UnknownAge& u = ages.unknown[i];
         const int old = hypothesis.old[i], fresh = u.copies - old;
         if (u.played) {
-            // Which copy was played by whom makes no difference: it lies in the discard pile.
+            // All played copies lie in the discard pile, so it does not matter which player played which.
             played_old[u.wild] += old;
             played_fresh[u.wild] += fresh;
         } else {
@@ -171,8 +172,8 @@ inline double log_choices_of_copies(const Ages& ages, const Hypothesis& hypothes
     return log_count;
 }
 
-/// Log of the number of arrangements under a possible hypothesis, less what all hypotheses share. The card that
-/// `drawer` has just drawn may be any of its fresh ones.
+/// Log of the number of arrangements under a possible hypothesis, without the factors that all hypotheses share. The
+/// card that `drawer` has just drawn may be any of its fresh cards.
 inline double log_arrangements(const State& view, int viewer, int drawer, const Ages& ages,
                                const Hypothesis& hypothesis, const Places& places) {
     double log_count = log_choices_of_copies(ages, hypothesis, places);
@@ -190,7 +191,7 @@ inline double log_arrangements(const State& view, int viewer, int drawer, const 
     return log_count;
 }
 
-/// Whether two hypotheses have the same arrangements: they differ only in who has played copies of which age.
+/// Whether two hypotheses have the same arrangements. Then they differ only in which players played the old copies.
 inline bool same_arrangements(const Ages& ages, const Hypothesis& a, const Hypothesis& b) {
     int by_player[kMaxPlayers] = {}, by_wild[kWilds] = {};
     for (int i = 0; i < ages.num_unknown; ++i) {
@@ -207,7 +208,7 @@ inline bool same_arrangements(const Ages& ages, const Hypothesis& a, const Hypot
     return true;
 }
 
-/// Write the `index`-th hypothesis: the digits of the index. False past the last one.
+/// Write the `index`-th hypothesis, whose counts are the digits of the index. Returns false past the last one.
 inline bool set_hypothesis(const Ages& ages, int index, Hypothesis& hypothesis) {
     for (int i = 0; i < ages.num_unknown; ++i) {
         const int choices = ages.unknown[i].copies + 1;
@@ -232,7 +233,7 @@ struct Hypotheses {
     }
 };
 
-/// False if there are too many of them.
+/// Returns false if there are too many of them.
 inline bool find_hypotheses(const State& view, int viewer, int drawer, const Ages& ages, Hypotheses& found) {
     Hypothesis hypothesis;
     for (int index = 0; set_hypothesis(ages, index, hypothesis); ++index) {
@@ -245,7 +246,7 @@ inline bool find_hypotheses(const State& view, int viewer, int drawer, const Age
     return true;
 }
 
-/// One of them, each as likely as it has arrangements.
+/// Sample one of them with a probability in proportion to its number of arrangements.
 inline const Hypothesis& sample_hypothesis(const Hypotheses& found, uint64_t& rng) {
     const double most = *std::max_element(found.log_count, found.log_count + found.size);
     double sum = 0;
@@ -276,8 +277,8 @@ inline Hidden hidden_under(const Ages& ages, const Hypothesis& hypothesis) {
     return hidden;
 }
 
-/// Sort the hidden cards by age under a sampled hypothesis. False if there are too many hypotheses to count, or none,
-/// which happens only in a state that no game reaches.
+/// Sort the hidden cards by age under a sampled hypothesis. Returns false if there are too many hypotheses to count, or
+/// none. That happens only in states that no game reaches.
 inline bool with_ages(const State& view, int viewer, int drawer, uint64_t& rng, Hidden& hidden) {
     const Ages ages = read_ages(view, viewer);
     Hypotheses found;

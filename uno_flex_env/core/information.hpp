@@ -1,22 +1,27 @@
-// What one player can know of a state: hide(). And a full state drawn from all that agree with it: determinize().
+// hide(): what one player can know of a state. determinize(): a full state drawn from all that agree with that
+// knowledge.
 //
-// A view is a state in which all that its viewer can't know is blank. A world is a full state that agrees with a view. An
-// arrangement says where every hidden card is, as if the copies of a wild were numbered. determinize() draws each
-// arrangement with the same probability.
+// In a view, all that the viewer can't know is blank. A world is a full state that agrees with a view. An arrangement
+// says where every hidden card is, with the copies of a wild told apart. determinize() draws each arrangement with the
+// same probability.
 //
 // Before the first reshuffle, all hidden cards form one pool: the deck without the discard pile, the viewer's hand, and
 // the cards that the viewer knows in other hands. It is shuffled and dealt to the hands; the rest is the draw pile.
 //
-// After a reshuffle, there are two pools: hypotheses.hpp tells which cards are in them.
+// After a reshuffle, there are two pools. hypotheses.hpp explains which cards are in them.
 #pragma once
 
 #include "hypotheses.hpp"
 
 UNO_FLEX_BEGIN
 
-/// The state as `viewer` sees it. Blank are: other hands, but for the cards seen in a challenge; the draw pile and the
-/// generator; another player's drawn card and legal actions; what others know of third hands; and which wilds of others
-/// are old. Two states that the viewer can't tell apart give the same view, byte for byte.
+/// The state as `viewer` sees it. These parts are blank:
+///   - other hands, except the cards seen in a challenge
+///   - the draw pile and the random generator
+///   - another player's drawn card and legal actions
+///   - what others know of third hands
+///   - which wilds of others are old
+/// Two states that the viewer can't tell apart give the same view, byte for byte.
 inline State hide(const State& s, int viewer) {
     State view = s;
     view.flags = uint8_t((s.flags & ~kOrderedPile) | kView);
@@ -34,7 +39,7 @@ inline State hide(const State& s, int viewer) {
             for (int o = 0; o < s.num_players; ++o)
                 if (o != viewer) view.known_wilds[p][o] = 0;
             view.old_wilds[p] = 0;
-            // Whether another viewer's bit has moved depends on which wilds that viewer has seen in this hand.
+            // Another viewer's bit depends on which wilds that viewer has seen in this hand, so it is hidden.
             view.seen_since_reshuffle[p] &= uint8_t(1 << viewer);
             view.seen_but_mixed[p] &= uint8_t(1 << viewer);
         }
@@ -88,7 +93,7 @@ inline int fill(State& s, int viewer, const Hidden& hidden, bool ages, int drawe
     return first;
 }
 
-/// Make `s` a state of before the first reshuffle.
+/// Make `s` a state from before the first reshuffle.
 inline void forget_ages(State& s) {
     s.flags &= uint8_t(~kReshuffled);
     s.fresh_cards = Cards{};
@@ -101,10 +106,13 @@ inline void forget_ages(State& s) {
 
 }  // namespace detail
 
-/// A full state that agrees with what `viewer` has seen: the own hand, the discard pile, hand sizes, cards seen in a
-/// challenge and still held, that a card just drawn can be played, and which cards were in hands at the last reshuffle.
-/// Each arrangement of the hidden cards is equally likely. Nothing is inferred from how others play, nor from the order
-/// in which they drew and played wilds.
+/// Draw a full state that agrees with what `viewer` knows:
+///   - its hand, the discard pile and the sizes of the hands
+///   - cards seen in a challenge and still held
+///   - a card just drawn can be played
+///   - which cards were in hands at the last reshuffle
+/// Each arrangement of the hidden cards is equally likely. Nothing is inferred from how others play. Nothing is
+/// inferred from the order in which they drew and played wilds.
 inline State determinize(const State& view, int viewer, uint64_t seed) {
     using namespace detail;
     uint64_t rng = seed;
@@ -112,7 +120,7 @@ inline State determinize(const State& view, int viewer, uint64_t seed) {
     const bool drawn = view.phase == Phase::drawn && view.current_player != viewer;
     const int drawer = drawn ? view.current_player : int(kNone);
     State s;
-    // A card that another player has just drawn can be played: deal until it can.
+    // A card that another player has just drawn can be played. So deal until it can.
     do {
         s = view;
         s.flags &= uint8_t(~kView);

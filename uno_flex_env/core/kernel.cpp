@@ -12,7 +12,7 @@ void reset(const Batch& b, int begin, int end, const uint8_t* which) {
         if (which && !which[g]) continue;
         clear_results(b, g);
         begin_episode(b, g);
-        // A game that bots end before any other seat has decided is dealt again: nobody could take part in it.
+        // If bots end a game before an external seat has decided, deal again: that game has no decision to hand out.
         settle(b, g);
         while (b.terminated[g] || b.truncated[g]) {
             clear_results(b, g);
@@ -59,7 +59,7 @@ void random_steps_of(const Batch& b, int begin, int end, int steps, int parts) {
     }
 }
 
-/// The floor under any step: touch the lines of the state that a step touches, write as many bytes as it writes.
+/// A lower bound for the time of a step: touch the same cache lines of the state and write as many bytes.
 void touch(const Batch& b, int begin, int end, int steps) {
     for (int t = 0; t < steps; ++t)
         for (int g = begin; g < end; ++g) {

@@ -1,7 +1,7 @@
-// What players know of hidden cards: the cards they saw in a challenge, and which cards were in hands at the last
+// What players know of hidden cards: the cards that they saw in a challenge, and which cards were in hands at the last
 // reshuffle.
 //
-// Nothing here changes what is legal or what happens. The observation and the views are made from it.
+// These fields do not affect play. Observations and views are made from them.
 //
 // Cards seen in a challenge (rules 7.6 to 7.12). The viewer is the player who knows, the owner holds the cards.
 //   known[viewer]               The cards that the viewer has seen in other hands and that are still there. Each colored
@@ -10,16 +10,16 @@
 //   known_to[owner]             The viewers who know at least one card of this hand.
 //   knowing_seats               The viewers who know at least one card of any other hand.
 //
-// Ages. Everybody sees which discards go into the new draw pile, so everybody knows which cards are in the hands at that
-// moment. These cards are old, and those that went into the draw pile are fresh. Whoever plays a colored card shows its
-// age. The age of a wild shows only if the player can't have held a copy of the other age.
+// Ages. All players see which discards go into the new draw pile, so they know which cards are in the hands at that
+// moment. These cards are old, and those that went into the draw pile are fresh. Playing a colored card reveals its
+// age. Playing a wild reveals its age only if the player can't have held a copy of the other age.
 //   fresh_cards                 The cards of the last reshuffle, without those that were played and surely fresh.
 //   num_old[p]                  How many cards p held at the last reshuffle, without the plays that were surely old.
 //   old_wilds[p]                The wilds among those. It is the only one of these fields that is not public.
 //   wild_plays_of_unknown_age[p]  The wilds that p has played since and that may have been old or fresh.
-//   seen_since_reshuffle[owner] The viewers who have seen this hand since, and know that the owner has drawn every card
-//                               that they don't know in it after that, so that it is fresh.
-//   seen_but_mixed[owner]       The viewers who have seen this hand since, but can't say that any more.
+//   seen_since_reshuffle[owner] The viewers who have seen this hand since. They know that the owner drew all other
+//                               cards later, so those are fresh.
+//   seen_but_mixed[owner]       The viewers who have seen this hand since, but no longer know that.
 // Before the first reshuffle of a round all of these are 0.
 //
 // An example. Seat 0 holds b2 b4 b6, seat 1 holds WF W4/ b8; r5 lies on top, and the draw pile is empty.
@@ -33,8 +33,8 @@
 //    plays b4: num_old[0] becomes 1.
 // 4. Seat 1 plays W4/. None was shuffled, so it was old: num_old[1] becomes 2, and old_wilds[1] loses it.
 // 5. Seat 0 challenges and sees WF b8 r3. Now known[0] is WF b8 r3 and known_wilds[0][1] one WF. Bit 0 is set in
-//    known_to[1] and knowing_seats, and also in seen_since_reshuffle[1]: seat 1 draws r2^ r4^ r6^ r8^ as the penalty,
-//    and whatever else it will hold, it has drawn as well. Of the WF that it has seen, seat 0 does not know the age.
+//    known_to[1] and knowing_seats, and also in seen_since_reshuffle[1]. Seat 1 draws r2^ r4^ r6^ r8^ as the penalty.
+//    All cards that it gets later are drawn, too. Seat 0 does not know the age of the WF that it has seen.
 // 6. Seat 0 plays r1, which is in fresh_cards, so it leaves them. Seat 1 draws a WF and plays it at once. That was a
 //    fresh one, so one WF leaves fresh_cards. But the known WF counts as the one played (rules 7.12): known[0] becomes
 //    b8 r3. Seat 1 still holds a WF, perhaps an old one, that seat 0 no longer knows. So bit 0 moves from
@@ -64,7 +64,7 @@ inline void forget_known_wild(State& s, int viewer, int player, int face) {
     }
 }
 
-/// All viewers forget a card that the player has played. Of a wild, a known copy counts as the one played (rules 7.12).
+/// All viewers forget a card that the player has played. A known copy of a wild counts as the one played (rules 7.12).
 inline void forget_known(State& s, int player, int face) {
     for (uint32_t rest = s.known_to[player]; rest; rest &= rest - 1) {
         const int viewer = std::countr_zero(rest);
@@ -87,7 +87,7 @@ inline void note_age_of_wild(State& s, int player, int face) {
     const int wild = face - kColored, one = 1 << (4 * wild);
     int old_copies = 0;
     for (int p = 0; p < kMaxPlayers; ++p) old_copies += nibble(s.old_wilds[p], wild);
-    // How many fresh cards the hand had before the play. Wilds of unknown age still count as part of the hand.
+    // The number of fresh cards in the hand before the play. Wilds of unknown age still count as part of the hand.
     const int num_fresh = s.size[player] + 1 + sum_of_nibbles(s.wild_plays_of_unknown_age[player]) - s.num_old[player];
     const bool surely_fresh = s.drawn != kNone || s.num_old[player] == 0 || old_copies == 0;
     const bool surely_old = num_fresh == 0 || wilds(s.fresh_cards, wild) == 0;
@@ -101,7 +101,7 @@ inline void note_age_of_wild(State& s, int player, int face) {
     }
 }
 
-/// Note the age of a card that the player has just played, in a round that has seen a reshuffle.
+/// Note the age of a card that the player has just played, in a round with a reshuffle.
 inline void note_age(State& s, int player, int face) {
     if (is_wild(face)) return note_age_of_wild(s, player, face);
     s.num_old[player] = uint8_t(s.num_old[player] - (count(s.fresh_cards, face) == 0));

@@ -1,9 +1,9 @@
-// Which cards match (rules 4), as sets of bits.
+// Which cards match (rules 4), as bit sets.
 //
 // Whether a colored card may be played depends on three things only: its face, the active color and the top symbol.
-// So the faces that match are listed once for each color and symbol, and "what can be played from this hand" is the
-// hand AND such a list. A wild always matches; which actions it allows depends on the wilds held and, for targets, on
-// the number of players.
+// So the faces that match are listed once for each color and symbol. The playable cards of a hand are the hand AND such
+// a list. A wild always matches. The actions of a wild depend on the wilds held and, for targets, on the number of
+// players.
 //
 // The order of the actions (rules 10.6) is the order of the bits of a hand (Cards), so a set of cards becomes a set of
 // actions by a few shifts: see lay_out().
@@ -21,7 +21,7 @@ constexpr int kTopSymbols = kSymbols + 1;  // one more for a wild, which shows n
 struct Matches {
     /// Faces whose regular side matches [active color][top symbol] (rules 4.5).
     Cards regular[kColors][kTopSymbols] = {};
-    /// Faces whose flex side does (rules 4.6, 4.7); with a 1 in front under `flex_action_match` = "color" (rules 9.4).
+    /// Faces whose flex side matches (rules 4.6, 4.7). Index 1 in front: `flex_action_match` = "color" (rules 9.4).
     Cards flex[2][kColors][kTopSymbols] = {};
     /// The symbol that a face shows on top; kSymbols for a wild.
     uint8_t top_symbol[kFaces] = {};

@@ -1,6 +1,6 @@
 // encode(): what one player sees, as 640 features that are 0 or 1. Egocentric: seats count clockwise from the viewer.
 //
-// The features are first set as bits of ten words and then spread to bytes, so that a row costs a few wide stores.
+// The features are first set as bits of ten words, then expanded to bytes, so that a row takes only a few wide stores.
 #pragma once
 
 #include "engine.hpp"
@@ -88,7 +88,7 @@ struct Thermometers {
     }
 };
 
-/// Seat and step of each feature of the thermometers of hand sizes, in two vectors; what is left over is never reached.
+/// Seat and step of each thermometer feature of the hand sizes, in two vectors. The unused places can never be reached.
 struct SizeLanes {
     alignas(64) uint8_t seat[2][64] = {};
     alignas(64) uint8_t step[2][64] = {};
@@ -133,7 +133,7 @@ inline constexpr tables::Thermometers kThermometer{};
 inline constexpr tables::SizeLanes kSizeLanes{};
 inline constexpr tables::FlexFaces kFlexFaces{};
 
-/// The words of an observation while they are being set. Every place is a constant, so each call is a few instructions.
+/// The words of an observation while they are being set. All positions are constants, so a call is a few instructions.
 struct Features {
     uint64_t word[kFeatureWords];
 };
@@ -164,7 +164,7 @@ inline void put_flex_faces(Features& f, const Cards& hand) {
     put<layout::kFlexFaces, kColors * kSymbols>(f, faces);
 }
 
-/// Turn per-seat bits so that the viewer's comes first.
+/// Rotate per-seat bits so that the viewer's comes first.
 inline uint64_t egocentric(const State& s, int viewer, uint64_t bits) {
     return (bits >> viewer | bits << (s.num_players - viewer)) & uint64_t(seated(s));
 }
@@ -172,14 +172,14 @@ inline uint64_t egocentric(const State& s, int viewer, uint64_t bits) {
 inline void put_sizes(Features& f, const State& s, int viewer) {
     uint64_t sizes;
     std::memcpy(&sizes, s.size, 8);
-    // Little-endian: seat p is byte p. Empty seats hold 0, so turning within the seated bytes is a shift each way; the
-    // one to the left in two halves, since a shift by all 64 places would be undefined.
+    // Little-endian: seat p is byte p. Empty seats hold 0, so rotating the seated bytes takes one shift each way. The
+    // left shift is done in two halves, because a shift by 64 places is undefined.
     const int back = 4 * (s.num_players - viewer);
     const uint64_t turned = sizes >> (8 * viewer) | sizes << back << back;
     const uint64_t seats = s.num_players == kMaxPlayers ? ~uint64_t(0) : (uint64_t(1) << (8 * s.num_players)) - 1;
     const uint64_t mine_first = turned & seats;
     if constexpr (kWideVectors) {
-        // Each size next to each step: one comparison gives all bits of the thermometers.
+        // One comparison of all sizes with all steps gives all bits of the thermometers.
         put<layout::kSizes, 64>(f, bytes_at_least(mine_first, kSizeLanes.seat[0], kSizeLanes.step[0]));
         put<layout::kSizes + 64, kMaxPlayers * kSizeFeatures - 64>(f, bytes_at_least(mine_first, kSizeLanes.seat[1],
                                                                                      kSizeLanes.step[1]));
@@ -194,7 +194,7 @@ inline void put_sizes(Features& f, const State& s, int viewer) {
     put<layout::kSizes + 4 * kSizeFeatures, 4 * kSizeFeatures>(f, high);
 }
 
-/// All rows of known_owners() at once: without a branch, since it can't be foreseen whose cards are known.
+/// All rows of known_owners() at once, without a branch: which cards are known is unpredictable.
 inline uint64_t known_owners_wide(const State& s, int viewer) {
     constexpr uint64_t slots = (uint64_t(1) << kSlots) - 1;
     constexpr uint64_t first = 0x0842108421;  // the first bit of each row
@@ -211,7 +211,7 @@ inline uint64_t known_owners_wide(const State& s, int viewer) {
            ((uint64_t(1) << (kKnownFeatures * (s.num_players - 1))) - 1);
 }
 
-/// Of which color, or wild, the viewer knows a card in whose hand: a row of bits for each other seat.
+/// For each other seat, a row of bits: the colors and wilds of which the viewer knows a card in that hand.
 inline uint64_t known_owners(const State& s, int viewer) {
     if constexpr (kWideVectors) return known_owners_wide(s, viewer);
     uint64_t rows = 0;
@@ -234,7 +234,7 @@ inline void put_known(Features& f, const State& s, int viewer) {
     put<layout::kKnownOwners, (kMaxPlayers - 1) * kKnownFeatures>(f, known_owners(s, viewer));
 }
 
-/// Points in a match, in sixths of the target.
+/// The scores of a match, in sixths of the target.
 inline void put_scores(Features& f, const State& s, int viewer) {
     uint64_t scores = 0;
     for (int k = 0; k < s.num_players; ++k) {
@@ -246,7 +246,7 @@ inline void put_scores(Features& f, const State& s, int viewer) {
     put<layout::kScores, kMaxPlayers * kScoreFeatures>(f, scores);
 }
 
-/// What `viewer` sees, as bits.
+/// The observation of `viewer` as bits.
 inline Features observe(const State& s, int viewer) {
     using namespace layout;
     Features f{};
@@ -280,8 +280,8 @@ inline void encode(const State& s, int viewer, uint8_t* row) {
     for (int i = 0; i < kFeatureWords; ++i) expand_bits(f.word[i], row + 64 * i);
 }
 
-/// Write the hands of the seats after `viewer`, clockwise, as 7 x 104 bytes like the viewer's own in its observation; seats
-/// that are not taken are empty. For the critics of training only: no player may know them.
+/// Write the hands of the other seats, clockwise from `viewer`, as 7 x 104 bytes. Each has the form of `hand` in the
+/// observation; unused seats are empty. Only a critic in training may use these hidden cards.
 inline void write_hidden_hands(const State& s, int viewer, uint8_t* row) {
     for (int k = 1; k < kMaxPlayers; ++k, row += kCardFeatures) {
         Features f{};

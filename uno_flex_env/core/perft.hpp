@@ -1,11 +1,12 @@
-// perft(): how many positions lie so many actions ahead, the standard check of a rules engine against another one.
+// perft(): the number of positions a given number of actions ahead. Two rules engines that agree give the same counts.
 #pragma once
 
 #include "engine.hpp"
 
 UNO_FLEX_BEGIN
 
-/// Positions after `depth` more actions, or at an earlier end. Each sequence of actions counts.
+/// The number of positions after `depth` more actions; a round that ends earlier counts once. Each sequence of actions
+/// counts separately.
 inline uint64_t perft(const State& s, int depth) {
     if (depth == 0 || is_over(s)) return 1;
     if (depth == 1) return uint64_t(count(s.legal));

@@ -20,7 +20,7 @@ public:
     Pool& operator=(const Pool&) = delete;
     ~Pool() {
         if (forked()) {
-            // A forked child has the objects but not the threads: there is nothing to join.
+            // A forked child has the objects but not the threads, so there is no thread to join.
             for (auto& worker : workers_) worker.detach();
             return;
         }
@@ -47,7 +47,7 @@ public:
     int threads() const { return threads_; }
 
 private:
-    static constexpr int kSpins = 2000;  // some tens of microseconds: the next step usually comes sooner
+    static constexpr int kSpins = 2000;  // long enough that the next step usually comes before a worker sleeps
 
     int chunk(int i) const { return int(int64_t(items_) * i / threads_); }
     void post() {

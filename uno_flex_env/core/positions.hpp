@@ -12,7 +12,7 @@ struct Positions {
     std::vector<State> states;
 };
 
-/// What the current player of each such state knows.
+/// The views of the current players of such states.
 struct Views {
     std::vector<State> states;
     std::vector<int8_t> viewers;

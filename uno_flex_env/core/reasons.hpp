@@ -1,5 +1,5 @@
-// Why an action is illegal: the rule that forbids it, for messages. Legality itself is decided in engine.hpp; this goes
-// through the rules one by one instead of by sets of bits, and the tests compare the two.
+// Why an action is illegal: the rule that forbids it, for messages. engine.hpp alone decides legality. This file checks
+// the rules one by one instead of by bit sets, and the tests compare the two.
 #pragma once
 
 #include "engine.hpp"
@@ -28,9 +28,9 @@ inline const char* phase(const State& s, Verb verb) {
         case Verb::challenge:
             return s.phase != Phase::challenge ? "no Draw Four waits for an answer (rules 7.4)" : nullptr;
         case Verb::uno:
-        case Verb::silent: return s.phase != Phase::uno ? "nobody has to say UNO now (rules 8.4)" : nullptr;
+        case Verb::silent: return s.phase != Phase::uno ? "no player has to say UNO now (rules 8.4)" : nullptr;
         case Verb::catch_:
-        case Verb::ignore: return s.phase != Phase::catch_ ? "nobody can be caught now (rules 8.5)" : nullptr;
+        case Verb::ignore: return s.phase != Phase::catch_ ? "no player can be caught now (rules 8.5)" : nullptr;
     }
     return nullptr;
 }
@@ -49,7 +49,7 @@ inline const char* side(const State& s, const Action& a) {
     const int player = s.current_player;
     if (a.flex && !(s.green >> player & 1))
         return "a flex side needs a green Power, and the player's is red (rules 3.1)";
-    if (a.offset >= s.num_players) return "nobody sits so many seats clockwise (rules 10.4)";
+    if (a.offset >= s.num_players) return "there is no player that many seats clockwise (rules 10.4)";
     if (a.side.effect == Effect::bluff && has(s, kStrictDrawFour) &&
         is_guilty(minus(s.hand[player], only(a.face)), s.color))
         return "the player holds another card of the active color or another wild (rules 9.1)";

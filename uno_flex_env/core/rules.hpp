@@ -33,7 +33,7 @@ inline constexpr SwitchInfo kSwitchInfo[] = {
 static_assert(std::size(kSwitchInfo) == kSwitches);
 
 constexpr int kMinPlayers = 2, kMaxPlayers = 8;
-constexpr int kMaxDealt = 63;  // the official deck has 40 cards that are no numbers: one is always left to start with
+constexpr int kMaxDealt = 63;  // the official deck has 64 number cards, so one is always left as the starter
 constexpr int kMaxHandSize = kMaxDealt / kMinPlayers;
 
 constexpr int kMaxTargetScore = 60000;  // a score must fit 16 bits also after the last round
@@ -51,7 +51,7 @@ UNO_FLEX_BEGIN
 
 inline constexpr Rules kOfficialRules = {0, 500, 7, official_deck()};
 
-/// Why these rules can't be played with so many players, or nullptr.
+/// Why this many players can't play by these rules, or nullptr.
 inline const char* refuse(const Rules& rules, int num_players) {
     if (num_players < kMinPlayers || num_players > kMaxPlayers) return "the number of players must be from 2 to 8";
     if (rules.switches >> kSwitches) return "unknown switch";

@@ -1,8 +1,8 @@
-// Looking ahead from what one player sees. A search draws worlds that agree with the view, tries the candidates in them,
-// and lets rule bots play on to the end. It counts how often the player wins the round.
+// Search from the view of one player. A search draws worlds that agree with the view and tries the candidates in them.
+// Rule bots then play to the end of the round. The search counts how often the player wins the round.
 //
-// Playouts are noisy, and the best of many noisy means is mostly one that was lucky. So each search has a default action,
-// the choice of the policy that it is to improve. It returns another action only if that has won significantly more
+// Playouts are noisy, so the best of many sample means is biased upwards. Each search therefore has a default action,
+// the choice of the policy that it improves. It returns another action only if that action wins significantly more
 // often.
 //
 // The candidates are the legal actions that the mask allows. The mask restricts the player's decision at the root only:
@@ -25,8 +25,8 @@ using uno_flex_kernel::Search;
 
 namespace detail {
 
-/// Nanoseconds of processor time that this thread has used, so that waiting for a busy processor does not count. On
-/// systems without such a clock, nanoseconds of elapsed time.
+/// Nanoseconds of processor time that this thread has used. Waiting for a busy processor does not count. On systems
+/// without such a clock, this is elapsed time.
 inline int64_t thread_time() {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
     timespec now;
@@ -41,7 +41,7 @@ inline int64_t thread_time() {
 class Budget {
 public:
     explicit Budget(const Search& search) : search_(search), begin_(search.simulations ? 0 : thread_time()) {}
-    /// Whether so many more simulations are within the budget.
+    /// Whether this many more simulations are within the budget.
     bool affords(int64_t simulations) {
         if (search_.simulations) return spent + simulations <= search_.simulations;
         // The clock is slow, so it is read every 16 simulations.
@@ -72,7 +72,7 @@ inline bool exceeds(const Tally& a, const Tally& b, double errors) {
     return p - q > errors * std::sqrt(p * (1 - p) / n + q * (1 - q) / m);
 }
 
-/// A player's candidates, and which of the same worlds they won: world w is bit w % 64 of word w / 64.
+/// A player's candidates, and the worlds that each has won: world w is bit w % 64 of word w / 64.
 struct Candidates {
     std::vector<int> action;
     std::vector<std::vector<uint64_t>> won;
@@ -83,8 +83,8 @@ struct Candidates {
         for (const uint64_t word : won[c]) n += popcount(word);
         return n;
     }
-    /// By how many standard errors c has won more often than d, paired world by world. One world that only c wins and one
-    /// that only d wins are added.
+    /// The lead of c over d in standard errors, paired by world. One world that only c wins and one that only d wins
+    /// are added.
     double lead(int c, int d) const {
         int better = 1, worse = 1;
         for (size_t w = 0; w < won[c].size(); ++w) {
@@ -115,7 +115,7 @@ struct Candidates {
 constexpr int kMinWorlds = 16;
 /// A candidate this many standard errors behind the best is dropped, so that the others get its simulations.
 constexpr double kDropLead = 3.0;
-/// Candidates are first dropped after this many worlds, then after twice as many, and so on.
+/// Candidates can be dropped after this many worlds, and again each time that the number has doubled.
 constexpr int kFirstLook = 32;
 
 /// The actions that a search of row i may choose.
@@ -147,7 +147,8 @@ inline void try_in_world(Candidates& c, const State& world, int viewer, const ui
     ++c.worlds;
 }
 
-/// Flat search (perfect-information Monte Carlo): all candidates in the same worlds. Hopeless ones are dropped on the way.
+/// Flat search (perfect-information Monte Carlo): all candidates play in the same worlds. Hopeless ones are dropped
+/// early.
 inline int search_flat(const Search& q, int i, const ActionSet& candidates, const uint8_t* bots) {
     uint64_t rng = q.keys[i];
     Candidates c;
@@ -172,15 +173,15 @@ inline int search_flat(const Search& q, int i, const ActionSet& candidates, cons
     return usual < 0 || c.lead(best, usual) > q.confidence ? c.action[best] : q.defaults[i];
 }
 
-/// The tree of an information-set search has positions, as the player can tell them apart, and a branch for each action
-/// tried there. Links are places in a vector; -1 ends a list.
+/// The tree of an information-set search has one node for all positions that the player can't tell apart, and a branch
+/// for each action tried there. Links are indices into a vector; -1 ends a list.
 struct Branch {
     int next = -1;       // the next branch of the same position
     int positions = -1;  // the first position that followed
     int action = 0;
     int visits = 0;
     int available = 0;  // how often the action was legal here
-    int wins = 0;       // of the player who decides here
+    int wins = 0;       // wins of the player who decides here
 };
 struct Position {
     uint32_t key = 0;   // public_key()
@@ -188,8 +189,8 @@ struct Position {
     int branches = -1;  // the first branch
 };
 
-/// What tells positions after the same branch apart: who decides, in which phase, and the drawn card if the viewer sees
-/// it.
+/// A key that tells positions after the same branch apart: the current player, the phase, and the drawn card if the
+/// viewer sees it.
 
 inline uint32_t public_key(const State& s, int viewer) {
     return uint32_t(s.current_player) | uint32_t(s.phase) << 8 |
@@ -198,7 +199,7 @@ inline uint32_t public_key(const State& s, int viewer) {
 
 /// Information-set Monte Carlo tree search (Cowling, Powley and Whitehouse, doi:10.1109/TCIAIG.2012.2200894). Each
 /// iteration draws a world, walks down the one tree by upper confidence bounds among the actions that are legal in this
-/// world, and adds a branch. Every player maximizes the own wins.
+/// world, and adds a branch. Each player maximizes its wins.
 class Tree {
 public:
     Tree(const Search& q, int i, const ActionSet& candidates)
@@ -233,8 +234,8 @@ public:
 private:
     static constexpr int kRoot = 0;
 
-    /// The branch to take at position `at`: a new one for an action that was never tried here, chosen as the bot would;
-    /// else the one with the highest bound.
+    /// The branch to take at position `at`. If some actions are untried here, the bot chooses among them and a branch
+    /// is added. Otherwise it is the branch with the highest bound.
     int choose(int at, const ActionSet& legal, uint64_t& rng, bool& fresh) {
         ActionSet untried = legal;
         int best = -1;

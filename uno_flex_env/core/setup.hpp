@@ -1,4 +1,4 @@
-// A position set up by hand, for puzzles, tests and study: a turn is about to be played.
+// A position set up by hand at the start of a turn, for puzzles, tests and study.
 #pragma once
 
 #include "check.hpp"
@@ -6,8 +6,8 @@
 
 UNO_FLEX_BEGIN
 
-/// What lies where. Cards of the deck that are not named go to the draw pile, shuffled, or under the top where the draw
-/// pile is given.
+/// The location of the cards. Cards of the deck that are not named go to the draw pile, shuffled. If the draw pile is
+/// given, they go under the top.
 struct Setup {
     Rules rules = kOfficialRules;
     int num_players = kMinPlayers;
@@ -20,7 +20,7 @@ struct Setup {
     bool ordered = false;          // the draw pile is given
     int pile_size = 0;
     uint8_t pile[kDeckSize] = {};  // next card first
-    uint64_t seed = 0;             // of the shuffle
+    uint64_t seed = 0;             // seed of the shuffle
 };
 
 /// Cards of the deck that the setup does not name; false if it names more copies of a card than the deck has.
@@ -39,11 +39,11 @@ inline bool unnamed_cards(const Setup& setup, Cards& rest) {
     return true;
 }
 
-/// Make the state that a setup describes. Returns why there is no such position, or nullptr.
+/// Make the state that a setup describes. Returns why the position is impossible, or nullptr.
 inline const char* set_up(const Setup& setup, State& s) {
     if (const char* why = refuse(setup.rules, setup.num_players)) return why;
     if (setup.current_player < 0 || setup.current_player >= setup.num_players)
-        return "the player to decide has no seat";
+        return "the current player is not one of the seats";
     if (setup.direction != 1 && setup.direction != -1) return "direction must be 1 or -1";
     if (setup.color < 0 || setup.color >= kColors) return "there is no such color";
     Cards rest;

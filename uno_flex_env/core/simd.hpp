@@ -1,10 +1,10 @@
-// The instruction-set level that a file is compiled for, and the functions that depend on it. Each says what it
-// computes; the portable version at its end is the definition. No other header names an instruction.
+// The instruction-set level that a file is compiled for, and the functions that depend on it. The portable version at
+// the end of each function defines what it computes. No other header names an instruction.
 //
 // kernel.cpp is compiled once per level. Functions, and the tables that they build, live in an inline namespace named
 // after the level, so that code built for AVX-512 never stands in for the baseline's when the linker folds equal
-// symbols. Structs of plain data (Cards, ActionSet, Rules, State) are the same for all levels and live outside it: so
-// the bindings hand them to any kernel.
+// symbols. Structs of plain data (Cards, ActionSet, Rules, State) live outside it. They are the same for all levels, so
+// the bindings can pass them to any kernel.
 #pragma once
 
 #include <bit>
@@ -28,7 +28,7 @@
     }                \
     }
 
-/// Before a function: compile what it calls into it, so that its loop keeps the state at hand.
+/// Put this before a function to inline everything that it calls, so that its loop keeps the state in registers.
 #if defined(_MSC_VER)
 #define UNO_FLEX_FLATTEN [[msvc::flatten]]
 #else
@@ -47,7 +47,7 @@ static_assert(std::endian::native == std::endian::little, "bytes of words are wr
 
 UNO_FLEX_BEGIN
 
-/// Whether whole tables can be compared at once, so that this beats looking things up one by one.
+/// Whether whole tables can be compared at once, which is then faster than single look-ups.
 #if defined(UNO_FLEX_AVX512)
 constexpr bool kWideVectors = true;
 #else

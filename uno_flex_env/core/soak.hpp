@@ -13,13 +13,13 @@ using uno_flex_kernel::Soak;
 
 namespace soaking {
 
-constexpr int kViewEvery = 16;  // check a view after every 16th action, since it takes as long as about ten states
-/// After this many actions, nobody draws by choice, so that the round ends. Some rounds never do: where a drawn card must
-/// be played, two players without another card that fits can pass two cards back and forth for ever.
+constexpr int kViewEvery = 16;  // check a view only after every 16th action, since that is slow
+/// After this many actions, players no longer draw by choice, so that the round ends. Some rounds never end: where a
+/// drawn card must be played, two players without another matching card can pass two cards back and forth forever.
 constexpr int kPatience = 2048;
 
-/// Draw a world from what a player sees. It must be a valid state and look to this player like the real one. Returns the
-/// fault, or nullptr.
+/// Draw a world from a player's view and check it: it must be a valid state that looks the same to this player. Returns
+/// the fault, or nullptr.
 inline const char* view_fault(const State& s, int viewer, uint64_t seed) {
     const State drawn = determinize(hide(s, viewer), viewer, seed);
     if (const char* why = check(drawn)) return why;
@@ -35,7 +35,7 @@ inline const char* view_fault(const State& s, int viewer, uint64_t seed) {
 /// Sets job.why to the fault if there is one, and job.viewer if it is in what a player sees.
 inline bool is_faulty(const State& s, Soak& job, uint64_t& rng) {
     job.why = check(s);
-    if (!job.why && !is_over(s) && !any(s.legal)) job.why = "nobody can do anything, but the round goes on";
+    if (!job.why && !is_over(s) && !any(s.legal)) job.why = "no action is legal, but the round goes on";
     if (!job.why && !is_over(s) && job.taken % kViewEvery == 0) {
         const int viewer = random_below(rng, s.num_players);
         job.why = view_fault(s, viewer, next_random(rng));

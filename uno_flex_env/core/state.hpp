@@ -18,7 +18,7 @@ enum Flag : uint8_t {
     kReshuffled = 1 << 1,     // the draw pile has been renewed in this round
     kMatch = 1 << 2,          // rounds count towards a target score
     kFlexChallenge = 1 << 3,  // in phase challenge: the flex side of the Draw Four is what is challenged
-    kView = 1 << 4,           // what one player can't know is blank: see information.hpp
+    kView = 1 << 4,           // a view: all that one player can't know is blank (information.hpp)
 };
 
 struct alignas(64) State {
@@ -37,8 +37,8 @@ struct alignas(64) State {
     uint8_t pile_size;
     uint8_t owed;           // sum of stacked Draw Twos that next has to answer
     uint16_t switches;
-    uint8_t actor;          // whose play is being resolved: challenged, saying UNO or caught
-    uint8_t knowing_seats;  // who knows a card of another hand, bit per seat: see knowledge.hpp
+    uint8_t actor;          // the player whose play is being resolved: challenged, saying UNO or caught
+    uint8_t knowing_seats;  // players who know a card of another hand, bit per seat: see knowledge.hpp
     uint8_t flags;
     uint8_t empty_draws;    // `draw`s in a row that yielded no card
 
@@ -47,9 +47,9 @@ struct alignas(64) State {
     Cards discard;  // the top and ignored starters included
     uint8_t discard_size;
     uint8_t dealer;
-    uint8_t turn;                 // whose turn follows once the present play is resolved
-    uint8_t prior_color;          // active color before the last play: what guilt is judged by
-    uint8_t winner;               // seat; kNone when there is none
+    uint8_t turn;                 // the seat whose turn follows once the current play is resolved
+    uint8_t prior_color;          // active color before the last play, by which a challenge is judged
+    uint8_t winner;               // seat; kNone without a winner
     uint8_t hand_size;
     uint8_t reserved[2];          // always 0: fills a gap, so that no byte of the struct is padding
     uint16_t points;              // what the winner scores
@@ -61,17 +61,17 @@ struct alignas(64) State {
     uint32_t reserved_word;       // always 0, for the same reason
 
     uint8_t pile[kDeckSize];      // the first pile_size are the draw pile, the others 0
-    // What players know; knowledge.hpp explains these fields together, with an example.
+    // What players know. knowledge.hpp explains these fields with an example.
     uint8_t num_old[kMaxPlayers];  // cards held since before the last reshuffle
     Cards fresh_cards;             // cards of the last reshuffle
-    Cards deck;                    // what is dealt
+    Cards deck;                    // all cards of the game
     Cards known[kMaxPlayers];      // [viewer]: cards seen in other hands in a challenge that are still there
     uint16_t known_wilds[kMaxPlayers][kMaxPlayers];   // [viewer][owner]: nibble w: copies of wild w among them
     uint16_t old_wilds[kMaxPlayers];                  // nibble w: copies of wild w among the old cards
     uint16_t wild_plays_of_unknown_age[kMaxPlayers];  // nibble w: plays of wild w that may have been old or fresh
     uint8_t known_to[kMaxPlayers];                    // [owner]: viewers who know a card of the hand, bit per seat
     uint8_t seen_since_reshuffle[kMaxPlayers];        // [owner]: viewers for whom all cards they don't know are fresh
-    uint8_t seen_but_mixed[kMaxPlayers];              // [owner]: viewers who have seen it since and can't say that
+    uint8_t seen_but_mixed[kMaxPlayers];              // [owner]: viewers who have seen it since, but don't know that
 };
 
 static_assert(sizeof(State) == 704);
@@ -80,7 +80,7 @@ static_assert(sizeof(State) == 704);
 
 UNO_FLEX_BEGIN
 
-/// Name, place and type of each field, for JSON and for people.
+/// Name, position and type of each field, for JSON and for display.
 struct FieldInfo {
     const char* name;
     size_t offset, size;  // bytes
@@ -132,9 +132,9 @@ inline bool has(const State& s, Flag flag) { return (s.flags & flag) != 0; }
 inline bool is_over(const State& s) { return s.phase == Phase::over; }
 inline int seated(const State& s) { return (1 << s.num_players) - 1; }
 
-/// The seat `steps` (0 to players) further on in the present direction.
+/// The seat `steps` (0 to num_players) further on in the current direction.
 inline int seat_after(const State& s, int seat, int steps) {
-    // Without branches: which way the seats wrap can't be foreseen.
+    // Without branches, because the direction in which the seats wrap is unpredictable.
     int to = seat + s.direction * steps;
     to += s.num_players & -int(to < 0);
     return to - (s.num_players & -int(to >= s.num_players));
