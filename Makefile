@@ -36,17 +36,22 @@ help: ## Show this list
 
 $(READY): pyproject.toml constraints.txt
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
+	@echo "Setting up $(VENV), once: a virtual environment, about 2 GB of packages, and the core. It takes 3 to 10 minutes."
+	@echo '1 of 3: the virtual environment and the tools to build with, about half a minute'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) scikit-build-core nanobind cmake ninja $(if $(COMPILER),,ziglang)
 	# Every import of an editable install runs cmake twice; the Python wrapper that pip puts there takes 50 ms a time.
 	ln -sf "$$($(PY) -c 'import cmake; print(cmake.CMAKE_BIN_DIR)')/cmake" $(BIN)/cmake
+	@echo '2 of 3: packages, torch among them, and a first build of the core, some minutes'
 	$(TOOLCHAIN) $(PIP_INSTALL) $(EDITABLE)=$(VENV)/core -e '.[dev]'
+	@echo '3 of 3: done; what you have asked for begins'
 	touch $@
 
 test: core ## Run the tests; FAST=1 leaves out the slow ones and most parameters of the others
 	$(TOOLCHAIN) $(PY) -m pytest -n logical --maxprocesses 8 --dist worksteal $(if $(FAST),--fast)
 
 train: $(READY) ## Train an agent for some minutes and print its win rates
+	@echo 'Training takes about 6 minutes on two cores. You can end it with Ctrl-C and continue later.'
 	$(PY) -m experiments train --config configs/train/quick.toml
 
 docs: core ## Build the documentation site in docs/_build/html

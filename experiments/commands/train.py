@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from experiments.trained_rules import compare_rules
+from experiments.training.advice import report_unfinished
 from experiments.training.train_config import TrainConfig
 from experiments.training.training_run import begin, resume, run
 
@@ -29,14 +30,16 @@ class Config(TrainConfig):
     """Settings of a training run, or the run to continue."""
 
     resume: Path | None = None
-    """Continue the run in this folder. All settings are the run's own, so no other flag may be given."""
+    """Continue the run in this folder. All settings are the run's own, so the only other flag that may be given is
+    --num-threads; with another number than before, the run does not go on bit for bit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.resume is None:
             return
         default = Config()
-        given = [f.name for f in fields(TrainConfig) if getattr(self, f.name) != getattr(default, f.name)]
+        names = [field.name for field in fields(TrainConfig) if field.name != "num_threads"]
+        given = [name for name in names if getattr(self, name) != getattr(default, name)]
         if given:
             raise ValueError(f"resume continues a run with its own settings: leave out {', '.join(given)}")
 
@@ -48,10 +51,11 @@ class Config(TrainConfig):
 def main(config: Config) -> int:
     """Run the command."""
     if config.resume is not None:
-        return resume(config.resume)
+        return resume(config.resume, config.num_threads)
     settings = config.settings()
     known = [*settings.baselines, *settings.league.opponents, *filter(None, [settings.init_from])]
     compare_rules(known, settings.game.rules, other_rules=True)
+    report_unfinished(settings)
     if settings.learner == "sb3":
         from experiments.training import maskable_ppo  # here, since loading Stable-Baselines3 takes seconds
 

@@ -33,6 +33,7 @@ from agents.match.workers import cores
 from agents.network import ActorCritic
 from agents.network_policy import NetworkPolicy
 from agents.policy_factory import make_policy
+from experiments.training.advice import what_now
 from experiments.training.monitor import Monitor
 from experiments.training.train_config import TrainConfig
 from experiments.training.training_run import begin, final_table, measure
@@ -69,7 +70,7 @@ def train(config: TrainConfig) -> int:
             file = folder / checkpoint.POLICY
             print(f"the run has diverged: weights are not finite; {file} holds the last good ones", flush=True)
             return 1
-    print(final_table(config, folder, num_threads), flush=True)
+    print(final_table(config, folder, num_threads), what_now(config, folder), sep="\n\n", flush=True)
     return 0
 
 

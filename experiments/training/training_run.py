@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -24,6 +25,7 @@ from agents.match.results import Rate
 from agents.match.runner import MAX_DECISIONS, duel
 from agents.match.workers import cores, worker_pool
 from agents.network_policy import NetworkPolicy
+from experiments.training.advice import tells_how_to_continue, thread_advice, what_now
 from experiments.training.checkpoint_file import CHECKPOINT
 from experiments.training.monitor import Monitor
 from experiments.training.train_config import CONFIG, TrainConfig, load_config
@@ -59,16 +61,27 @@ def first_weights(config: TrainConfig) -> Mapping[str, torch.Tensor]:
     return network.state_dict()
 
 
-def run(config: TrainConfig, folder: Path, *, resume: bool = False) -> int:
-    """Train to the end, then print the final table; the exit status is 1 if the run has diverged."""
-    if not learn(config, folder, resume=resume):
+def run(config: TrainConfig, folder: Path, *, resume: bool = False, num_threads: int = 0) -> int:
+    """Train to the end, then print the final table; the exit status is 1 if the run has diverged.
+
+    Args:
+        num_threads: in place of the run's own number; 0 for that.
+    """
+    num_threads = num_threads or config.num_threads or cores()
+    if not learn(config, folder, resume=resume, num_threads=num_threads):
         return 1
-    print(final_table(config, folder, config.num_threads or cores()), flush=True)
+    with tells_how_to_continue(folder):
+        print(final_table(config, folder, num_threads), what_now(config, folder), sep="\n\n", flush=True)
     return 0
 
 
-def resume(folder: Path) -> int:
+def resume(folder: Path, num_threads: int = 0) -> int:
     """Continue the run in `folder` from its last checkpoint; the exit status is that of `run`.
+
+    With another number of threads the run goes on as well, but not bit for bit: torch adds in another order.
+
+    Args:
+        num_threads: in place of the run's own number; 0 for that.
 
     Raises:
         ValueError: the folder is not that of a run, or the run has no checkpoint.
@@ -78,21 +91,29 @@ def resume(folder: Path) -> int:
         raise ValueError(f"{folder} was trained by {config.learner}, whose runs can't be resumed")
     if not (folder / CHECKPOINT).is_file():
         raise ValueError(f"{folder} can't be resumed: there is no {CHECKPOINT} in it")
-    return run(config, folder, resume=True)
+    own = config.num_threads or cores()
+    if num_threads not in (0, own):
+        print(
+            f"{folder} had {own} threads and goes on with {num_threads}: not bit for bit as without the interruption",
+            file=sys.stderr,
+        )
+    return run(config, folder, resume=True, num_threads=num_threads)
 
 
-def learn(config: TrainConfig, folder: Path, *, resume: bool = False) -> bool:
+def learn(config: TrainConfig, folder: Path, *, resume: bool = False, num_threads: int = 0) -> bool:
     """Train to the end in a folder that `begin` has made; False if the run has diverged.
+
+    Args:
+        num_threads: in place of `config.num_threads`; 0 for that.
 
     Raises:
         ValueError: another process trains in this folder, or what `Trainer.restore` raises.
     """
-    with locked(folder):
-        return _learn(config, folder, resume=resume)
+    with tells_how_to_continue(folder), locked(folder):
+        return _learn(config, folder, num_threads or config.num_threads or cores(), resume=resume)
 
 
-def _learn(config: TrainConfig, folder: Path, *, resume: bool) -> bool:
-    num_threads = config.num_threads or cores()
+def _learn(config: TrainConfig, folder: Path, num_threads: int, *, resume: bool) -> bool:
     torch.set_num_threads(num_threads)
     trainer = Trainer(config, folder, num_threads)
     if resume:
@@ -103,15 +124,16 @@ def _learn(config: TrainConfig, folder: Path, *, resume: bool) -> bool:
         trainer.save()
     precision = str(trainer.ppo.precision).removeprefix("torch.")
     print(f"{folder}: {trainer.device.type}, {num_threads} threads, {precision}", flush=True)
+    if num_threads > 1 and trainer.device.type == "cpu" and not trainer.is_done:
+        with trainer.ppo.autocast():
+            advice = thread_advice(trainer.ppo.network, config.ppo.minibatch_size, num_threads)
+        print(advice, end="\n" * bool(advice), file=sys.stderr, flush=True)
     with Monitor(folder, config.decisions, trainer.decisions) as monitor:
         try:
             _train(config, trainer, monitor)
         except FloatingPointError as error:
             print(f"the run has diverged: {error}; {folder / CHECKPOINT} holds the last good state", flush=True)
             return False
-        except KeyboardInterrupt:
-            print(f"interrupted; to continue: python -m experiments train --resume {folder}", flush=True)
-            raise
     return True
 
 
