@@ -96,9 +96,12 @@ def test_a_run_can_be_resumed_with_other_threads(tmp_path, monkeypatch, capsys):
     folder = begin(config)
     assert learn(config, folder)
     given: list[int] = []
-    monkeypatch.setattr(
-        "experiments.training.training_run.learn", lambda *_, num_threads, **__: bool(given.append(num_threads))
-    )
+
+    def note(*_: object, num_threads: int, resume: bool) -> bool:
+        given.append(num_threads)
+        return False
+
+    monkeypatch.setattr("experiments.training.training_run.learn", note)
 
     assert command.main(["train", "--resume", str(folder), "--num-threads", "2"]) == 1
     assert "had 1 threads and goes on with 2: not bit for bit" in capsys.readouterr().err
