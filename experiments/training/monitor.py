@@ -35,7 +35,8 @@ GROUPS = {
     ),
     "4 speed": ("decisions_per_second", "games_share"),
 }
-"""The charts of TensorBoard by group. TensorBoard sorts the groups by name, so "1 strength" comes first."""
+"""The charts of TensorBoard by group. TensorBoard sorts the groups by name, so "1 strength", in per cent, comes first.
+"6 intervals" are its bounds; the tab Custom Scalars shows both as one chart with a band."""
 
 WINDOW = 20
 """How many updates a warning looks back on."""
@@ -61,6 +62,7 @@ class Monitor:
         self.strengths = [entry for entry in map(json.loads, self._lines) if "strength" in entry]
         self._recent: list[Mapping[str, float]] = []
         self._warned = ""
+        self._bands_shown = False
         resumed = any(folder.glob("events.*"))
         self._writer = SummaryWriter(str(folder), purge_step=decisions + 1 if resumed else None)
         # Without a terminal each refresh is a line of its own, so there are few.
@@ -94,10 +96,15 @@ class Monitor:
 
     def strength(self, decisions: int, minutes: float, rates: Mapping[tuple[str, int], Rate]) -> None:
         """Write a measurement of strength: win rates by baseline and number of players. The bar shows the first one."""
-        for (name, players), rate in rates.items():
-            tag = f"1 strength/{name}, {players} players"
-            for part, value in (("wins", rate.mean), ("low", rate.low), ("high", rate.high)):
-                self._writer.add_scalar(f"{tag}/{part}", value, decisions)
+        charts = {f"{name}, {players} players": rate for (name, players), rate in rates.items()}
+        for chart, rate in charts.items():
+            for tag, value in zip(_strength_tags(chart), (rate.mean, rate.low, rate.high), strict=True):
+                self._writer.add_scalar(tag, 100 * value, decisions)
+        if not self._bands_shown:
+            self._writer.add_custom_scalars(
+                {"strength in %, with 95 % intervals": {chart: ["Margin", _strength_tags(chart)] for chart in charts}}
+            )
+            self._bands_shown = True
         strength = [[name, players, rate.mean, rate.low, rate.high] for (name, players), rate in rates.items()]
         entry = {"decisions": decisions, "minutes": minutes, "strength": strength}
         self._add(entry)
@@ -120,6 +127,11 @@ class Monitor:
         """Write everything to the files. Call it before you write the checkpoint of the same moment."""
         write_whole(self._file, ("\n".join(self._lines) + "\n").encode() if self._lines else b"")
         self._writer.flush()
+
+
+def _strength_tags(chart: str) -> list[str]:
+    """The names of the win rate, and of the lower and the upper bound of its interval, in TensorBoard."""
+    return [f"1 strength/{chart}", f"6 intervals/{chart}/low", f"6 intervals/{chart}/high"]
 
 
 def diverging(recent: Sequence[Mapping[str, float]]) -> str:

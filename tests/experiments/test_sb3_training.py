@@ -213,7 +213,8 @@ def test_the_charts_are_those_of_the_other_learner(tmp_path, monkeypatch):
 
     trained(small(tmp_path, decisions=2048, evaluation_games=10))
 
-    strength = {f"1 strength/flex_when_stuck, 2 players/{part}" for part in ("wins", "low", "high")}
+    chart = "flex_when_stuck, 2 players"
+    strength = {f"1 strength/{chart}", f"6 intervals/{chart}/low", f"6 intervals/{chart}/high"}
     names = "policy_loss value_loss entropy approx_kl clip_fraction explained_variance learning_rate entropy_coef"
     learning = {f"3 learning/{name}" for name in names.split()}
     assert tags == strength | learning | {"4 speed/decisions_per_second", "5 league/flex_when_stuck"}

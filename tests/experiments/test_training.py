@@ -296,11 +296,13 @@ def check_charts(folder: Path) -> None:
     events.Reload()
     tags = set(events.Tags()["scalars"])
     for players in (2, 3):
-        tag = f"1 strength/flex_when_stuck, {players} players/"
-        wins, low, high = ([event.value for event in events.Scalars(tag + part)] for part in ("wins", "low", "high"))
+        chart = f"flex_when_stuck, {players} players"
+        names = [f"1 strength/{chart}", f"6 intervals/{chart}/low", f"6 intervals/{chart}/high"]
+        wins, low, high = ([event.value for event in events.Scalars(name)] for name in names)
         assert len(wins) == 2
         assert all(below < mean < above for below, mean, above in zip(low, wins, high, strict=True))
-    assert {tag.split("/")[0] for tag in tags} == {"1 strength", "2 play", "3 learning", "4 speed", "5 league"}
+    groups = {"1 strength", "2 play", "3 learning", "4 speed", "5 league", "6 intervals"}
+    assert {tag.split("/")[0] for tag in tags} == groups
     assert {"3 learning/entropy", "3 learning/approx_kl", "3 learning/explained_variance", "2 play/flex_rate"} <= tags
     steps = [event.step for event in events.Scalars("3 learning/entropy")]
     assert steps == sorted(set(steps))

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import re
 import signal
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from agents.match.results import Rate
 from agents.network import ActorCritic, NetworkConfig
 from agents.rollout import GameConfig
 from experiments import __main__ as command
 from experiments.training.advice import report_unfinished, slower_with_threads, thread_advice
+from experiments.training.monitor import Monitor
 from experiments.training.train_config import TrainConfig, load_config
 from experiments.training.training_run import begin, learn
 
@@ -108,3 +112,22 @@ def test_a_run_can_be_resumed_with_other_threads(tmp_path, monkeypatch, capsys):
     assert command.main(["train", "--resume", str(folder)]) == 1
     assert "not bit for bit" not in capsys.readouterr().err
     assert given == [2, 1]
+
+
+def test_strength_is_one_chart_with_its_band_in_percent(tmp_path):
+    """Fault 2-28: three charts of fractions for each baseline. Seen red without the layout, and without the factor."""
+    with Monitor(tmp_path, total=100, decisions=0) as monitor:
+        for decisions in (50, 100):
+            monitor.strength(decisions, 1.0, {("expert", 2): Rate(0.5, 0.4, 0.625, 0.5, 8)})
+
+    module: Any = importlib.import_module("tensorboard.backend.event_processing.event_accumulator")
+    events = module.EventAccumulator(str(tmp_path))
+    events.Reload()
+    names = ["1 strength/expert, 2 players", "6 intervals/expert, 2 players/low", "6 intervals/expert, 2 players/high"]
+    assert set(events.Tags()["scalars"]) == set(names)
+    assert [[event.value for event in events.Scalars(name)] for name in names] == [[50, 50], [40, 40], [62.5, 62.5]]
+    (layout,) = events.Tensors("custom_scalars__config__")
+    parsed = importlib.import_module("tensorboard.plugins.custom_scalar.layout_pb2").Layout()
+    parsed.ParseFromString(layout.tensor_proto.string_val[0])
+    (series,) = parsed.category[0].chart[0].margin.series
+    assert [series.value, series.lower, series.upper] == names
