@@ -13,7 +13,7 @@ from agents.policy import Policy
 from agents.policy_spec import PolicySpec
 from agents.rule_bot import RuleBot
 from uno_flex_env.batch import BOTS
-from uno_flex_env.errors import did_you_mean
+from uno_flex_env.errors import did_you_mean, needs_extra
 
 
 def make_policy(name: str) -> Policy:
@@ -52,8 +52,9 @@ def make_policy(name: str) -> Policy:
 
 
 def _network(spec: PolicySpec) -> Policy:
-    from agents.checkpoint import find_policy
-    from agents.network_policy import load_policy
+    with needs_extra(f"the policy {spec.text!r}", "train"):
+        from agents.checkpoint import find_policy
+        from agents.network_policy import load_policy
 
     file = find_policy(spec.name)
     if file is None:
@@ -62,8 +63,9 @@ def _network(spec: PolicySpec) -> Policy:
 
 
 def _search(spec: PolicySpec) -> Policy:
-    from agents.network_policy import NetworkPolicy
-    from agents.search import BotSearch, NetworkSearch
+    with needs_extra(f"the policy {spec.text!r}", "train"):
+        from agents.network_policy import NetworkPolicy
+        from agents.search import BotSearch, NetworkSearch
 
     assert spec.prior is not None
     prior = make_policy(spec.prior.text)

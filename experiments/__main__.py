@@ -11,7 +11,7 @@ from typing import Any
 
 from agents.allowed_classes import only_classes
 from experiments.signals import signals_unwind
-from uno_flex_env.errors import did_you_mean
+from uno_flex_env.errors import did_you_mean, needs_extra
 
 GROUPS = {
     "train": {
@@ -44,9 +44,6 @@ GROUPS = {
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 
 
-OWN_PACKAGES = ("agents", "experiments", "uno_flex_env")
-
-
 def usage() -> str:
     """The list of the commands."""
     lines = ["usage: python -m experiments COMMAND [--config FILE] [flags]"]
@@ -71,21 +68,13 @@ def main(arguments: list[str]) -> int:
     name = arguments[0]
     prepare()
     try:
-        module: Any = importlib.import_module(f"experiments.commands.{name}")
-        parse = importlib.import_module("experiments.command_line").parse  # here, since it needs tyro
-        with only_classes(part for word in arguments for part in re.split("[=,]", word)):
-            config = parse(module, name, arguments[1:])
-            with signals_unwind():
-                status: int = module.main(config)
+        with needs_extra("this command", "train"):
+            return _run(name, arguments[1:])
     except BrokenPipeError:  # the reader of the output has gone, such as `head`; Python must not flush to it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing in OWN_PACKAGES or not missing:
-            raise
-        needs = f"{missing} is not installed; all packages of the commands: pip install '.[train]' here, or make train"
-        print(f"python -m experiments {name}: {needs}", file=sys.stderr)
+        print(f"python -m experiments {name}: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         reason = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
@@ -96,6 +85,16 @@ def main(arguments: list[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _run(name: str, flags: list[str]) -> int:
+    """Read the settings of a command, and run it."""
+    module: Any = importlib.import_module(f"experiments.commands.{name}")
+    parse = importlib.import_module("experiments.command_line").parse  # here, since it needs tyro
+    with only_classes(part for word in flags for part in re.split("[=,]", word)):
+        config = parse(module, name, flags)
+        with signals_unwind():
+            status: int = module.main(config)
     return status
 
 

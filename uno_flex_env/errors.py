@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -10,6 +11,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown word: the known word that is most like it, or nothing."""
     near = get_close_matches(word, list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+@contextmanager
+def needs_extra(what: str, extra: str) -> Iterator[None]:
+    """Import optional packages inside. If one is missing, the message says which extra of this package brings it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("", "agents", "experiments", "uno_flex_env"):
+            raise
+        message = f"{what} needs the package {package}: pip install 'uno-flex-env[{extra}]'"
+        raise ModuleNotFoundError(message, name=error.name, path=error.path) from error
 
 
 class NotationError(ValueError):

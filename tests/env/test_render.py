@@ -309,9 +309,9 @@ def test_an_impossible_size_is_refused(size):
 def test_without_pygame_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pygame", None)
 
-    with pytest.raises(ImportError, match=re.escape("pip install uno-flex-env[render]")):
+    with pytest.raises(ImportError, match=re.escape("pip install 'uno-flex-env[render]'")):
         picture(one(), 0)
-    with pytest.raises(ImportError, match=re.escape("pip install uno-flex-env[render]")):
+    with pytest.raises(ImportError, match=re.escape("pip install 'uno-flex-env[render]'")):
         Window()
     assert ansi(one(), 0)
 

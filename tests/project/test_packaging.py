@@ -121,3 +121,66 @@ def test_the_wheel_works_without_the_checkout(dist: Path, tmp_path: Path) -> Non
     answer = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
 
     assert Path(answer.strip()).is_relative_to(tmp_path)
+
+
+BLOCK = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {package!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+COMMAND = "from experiments.__main__ import main; sys.exit(main({arguments!r}.split()))"
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "needs"),
+    [
+        ("stable_baselines3", "from uno_flex_env.envs import SB3VecEnv", "SB3VecEnv"),
+        ("pygame", "from uno_flex_env.render.canvas import import_pygame; import_pygame()", "a picture"),
+        ("torch", "from agents.policy_factory import make_policy; make_policy('champion')", "the policy 'champion'"),
+        (
+            "safetensors",
+            "from agents.policy_factory import *; make_policy('search:9')",
+            "the policy 'search:9'",
+        ),
+        ("tyro", "train", "this command"),
+        ("torch", "play", "this command"),
+        ("pyarrow", "evaluate", "this command"),
+        ("matplotlib", "curves", "this command"),
+        ("onnx", "export", "this command"),
+        ("stable_baselines3", "train --config configs/train/sb3.toml", "this command"),
+    ],
+)
+def test_a_missing_package_is_answered_with_the_extra_that_brings_it(package: str, code: str, needs: str) -> None:
+    """Fault 2-21: a bare ModuleNotFoundError. Seen red without `needs_extra`, in each place."""
+    code = code if " import " in code else COMMAND.format(arguments=code)
+    program = [sys.executable, "-c", BLOCK.format(package=package) + code]
+    done = subprocess.run(program, capture_output=True, text=True, cwd=ROOT)
+
+    extra = "render" if package == "pygame" else "train"
+    assert done.returncode in (1, 2)
+    message = done.stderr.strip().splitlines()[-1]
+    assert message.endswith(f": {needs} needs the package {package}: pip install 'uno-flex-env[{extra}]'")
+    assert needs != "this command" or "Traceback" not in done.stderr
+
+
+def test_the_extras_bring_all_that_is_imported() -> None:
+    """Fault 2-21: `train` has every package that agents and experiments import, `render` pygame.
+
+    Seen red without scipy."""
+    known = {"sb3_contrib": "sb3-contrib", "sklearn": "scikit-learn", "stable_baselines3": "stable-baselines3"}
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    brought = {Requirement(text).name for text in (*PYPROJECT["project"]["dependencies"], *extras["train"])}
+    files = [file for folder in ("agents", "experiments") for file in (ROOT / folder).rglob("*.py")]
+    imports = re.compile(r"^ *(?:import (\w+)|from (\w+)[\w.]* import )", re.MULTILINE)
+    found = {match[1] or match[2] for file in files for match in imports.finditer(file.read_text())}
+    others = found - set(sys.stdlib_module_names) - {"agents", "experiments", "uno_flex_env", "rlcard"}
+
+    assert {"torch", "tyro", "scipy"} <= others
+    assert {known.get(name, name) for name in others} <= brought
+    assert "pygame-ce" in {Requirement(text).name for text in extras["render"]}

@@ -15,15 +15,18 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from stable_baselines3.common.vec_env import VecEnv
-from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from uno_flex_env.envs.opponents import Opponents
 from uno_flex_env.envs.seat_games import Rows, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace
+from uno_flex_env.errors import needs_extra
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import checked_seed
+
+with needs_extra("SB3VecEnv", "train"):
+    from stable_baselines3.common.vec_env import VecEnv
+    from stable_baselines3.common.vec_env.base_vec_env import VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 
 class SB3VecEnv(VecEnv):

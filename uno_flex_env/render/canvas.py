@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from uno_flex_env.errors import needs_extra
+
 if TYPE_CHECKING:
     import pygame
 
@@ -24,10 +26,8 @@ Picture = np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]
 def import_pygame() -> ModuleType:
     """The pygame module, or an ImportError that says how to get it. Its greeting on standard output is kept quiet."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
-    try:
+    with needs_extra("a picture", "render"):
         import pygame
-    except ImportError as error:
-        raise ImportError("pictures need pygame: pip install uno-flex-env[render]") from error
     return pygame
 
 
