@@ -145,7 +145,7 @@ def test_gymnasium_makes_it():
         ({"seat": "first"}, "seat must be a whole number"),
         ({"opponents": "clever"}, "no such bot: 'clever'"),
         ({"opponents": ["random", "random"]}, "2 players: the learning seat has 1 opponents, got 2"),
-        ({"opponents": [1]}, "an object with act(decisions), or a function of a batch, got 1"),
+        ({"opponents": [1]}, "or a function of a batch, got 1"),
         ({"num_threads": 0}, "num_threads must be a whole number"),
         ({"history": -1}, "history must be a whole number"),
         ({"rules": {"stackin": True}}, "stackin"),
