@@ -89,10 +89,11 @@ actor, its action, and how many cards anybody drew in it; -1 where there is no e
 decides. The same mask is in `info["action_mask"]`.
 
 An illegal action raises `IllegalActionError`, which names it and what is legal; the game is then as before. With
-`illegal="terminate"` the environment does what PettingZoo's `TerminateIllegalWrapper` does: it logs a warning and ends
-the game with reward -1 for the agent that moved and 0 for all others. What is no action at all raises an AssertionError
-(`OutOfBoundsError`), as under `AssertOutOfBoundsWrapper`, and so does what `OrderEnforcingWrapper` forbids. These
-checks are inside, so `env` and `raw_env` are the same. PettingZoo's wrappers around them work, several times slower.
+`illegal="terminate"` the environment does what PettingZoo's `TerminateIllegalWrapper` does: it ends the game with
+reward -1 for the agent that moved and 0 for all others, and logs a warning, but only the first. What is no action at
+all raises an AssertionError (`OutOfBoundsError`), as under `AssertOutOfBoundsWrapper`, and so does what
+`OrderEnforcingWrapper` forbids. These checks are inside, so `env` and `raw_env` are the same. PettingZoo's wrappers
+around them work, several times slower.
 
 ### Action Space
 

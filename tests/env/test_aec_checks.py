@@ -80,6 +80,13 @@ def test_terminate_does_what_pettingzoos_wrapper_does(num_players, moves):
         assert sorted(rewards.values()) == [-1.0] + [0.0] * (num_players - 1)
 
 
+def test_an_illegal_move_is_logged_once():
+    """Fault 2-25: in the second episode no more. Seen to fail when every one was logged."""
+    env = uno_flex_v0.env(2, illegal="terminate")
+    assert illegal_episode(env, 0, 0)[-1]
+    assert not illegal_episode(env, 1, 0)[-1]
+
+
 def test_terminate_and_raise_differ_in_that_alone():
     """`illegal` changes nothing about an episode of legal actions."""
     raising, ending = (transcript(uno_flex_v0.env(3, illegal=kind), seed=2) for kind in ("raise", "terminate"))

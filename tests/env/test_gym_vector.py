@@ -14,7 +14,7 @@ from tests.support.episodes import EVERY_PHASE, NO_MATCHES, SHORT, first_legal, 
 from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import TEXTS
 from uno_flex_env.envs.gym_vector import UnoFlexVectorEnv
-from uno_flex_env.envs.seat_games import SeatGames
+from uno_flex_env.envs.seat_games import MASK_HINT, SeatGames
 from uno_flex_env.game import snapshot
 
 MODES = list(AutoresetMode)
@@ -334,7 +334,10 @@ def test_an_illegal_action_is_refused_and_no_game_moves(mode):
     legal = " ".join(TEXTS[action] for action in np.flatnonzero(mask))
     with pytest.raises(IllegalActionError) as refusal:
         env.step(actions)
-    assert str(refusal.value) == f"game 2: action {actions[2]} ({TEXTS[actions[2]]}) is illegal now; legal: {legal}"
+    assert (
+        str(refusal.value)
+        == f"game 2: action {actions[2]} ({TEXTS[actions[2]]}) is illegal now; legal: {legal}. {MASK_HINT}"
+    )
     assert [env.seat_games.state(game) for game in range(4)] == before
 
 

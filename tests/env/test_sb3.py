@@ -24,7 +24,7 @@ from tests.support.episodes import EVERY_PHASE, SHORT, first_legal
 from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
 from uno_flex_env.envs.sb3 import SB3VecEnv
-from uno_flex_env.envs.seat_games import SeatGames
+from uno_flex_env.envs.seat_games import MASK_HINT, SeatGames
 from uno_flex_env.envs.single_agent import SingleAgentEnv
 from uno_flex_env.observation import NUM_FEATURES
 
@@ -183,7 +183,10 @@ def test_an_illegal_action_is_refused_and_no_game_moves():
     before = [env.seat_games.state(game) for game in range(4)]
     with pytest.raises(IllegalActionError) as refusal:
         env.step(actions)
-    assert str(refusal.value) == f"game 3: action {actions[3]} ({TEXTS[actions[3]]}) is illegal now; legal: {legal}"
+    assert (
+        str(refusal.value)
+        == f"game 3: action {actions[3]} ({TEXTS[actions[3]]}) is illegal now; legal: {legal}. {MASK_HINT}"
+    )
     assert [env.seat_games.state(game) for game in range(4)] == before
 
 

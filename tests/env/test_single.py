@@ -25,6 +25,7 @@ from tests.support.episodes import (
 )
 from uno_flex_env import IllegalActionError, Match, NotationError, Rules, State
 from uno_flex_env.actions import FLEX_ACTIONS, NUM_ACTIONS, TEXTS
+from uno_flex_env.envs.gym_vector import UnoFlexVectorEnv
 from uno_flex_env.envs.seat_games import SeatGames
 from uno_flex_env.envs.single_agent import SingleAgentEnv
 from uno_flex_env.game import PHASES as PHASE_NAMES
@@ -247,6 +248,35 @@ def test_terminate_ends_the_episode_with_a_warning(caplog):
     assert np.flatnonzero(info["action_mask"]).tolist() == [0]
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
+
+
+def test_an_illegal_action_is_logged_once(caplog):
+    """Fault 2-25. Seen to fail (20 lines) when every one was logged."""
+    env = SingleAgentEnv(illegal="terminate")
+    with caplog.at_level(logging.WARNING):
+        for seed in range(20):
+            env.reset(seed=seed)
+            assert env.step(int(env.action_masks().argmin()))[1] == -1.0
+    assert len(caplog.records) == 1
+    assert "Later illegal actions are not logged" in caplog.text
+
+
+@pytest.mark.parametrize("face", ["gymnasium", "vector", "sb3"])
+def test_an_illegal_action_names_the_mask_and_who_knows_it(face):
+    """Fault 2-25: the learner may never have heard of masks. Seen to fail without the hint."""
+    if face == "gymnasium":
+        single = SingleAgentEnv()
+        single.reset(seed=0)
+        with pytest.raises(IllegalActionError, match=r'legal: .*mask.*MaskablePPO.*DQN.*illegal="terminate" ends'):
+            single.step(int(single.action_masks().argmin()))
+        return
+    if face == "sb3":
+        env: Any = pytest.importorskip("uno_flex_env.envs.sb3").SB3VecEnv(3)
+    else:
+        env = UnoFlexVectorEnv(3)
+    env.reset()
+    with pytest.raises(IllegalActionError, match=r"game 0: .*legal: .*mask.*MaskablePPO.*DQN"):
+        env.step(env.seat_games.action_masks.argmin(axis=1))
 
 
 @pytest.mark.parametrize("action", [-1, 216, 3.0, "draw", None, np.array([3])])

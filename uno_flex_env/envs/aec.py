@@ -95,6 +95,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self._ready = False  # reset has been called
         self._live = False  # between reset and the end of the episode
         self._moved = False  # since agent_iter last yielded
+        self._warned = False  # of an illegal action, once
 
     # ---- Playing ----
 
@@ -321,7 +322,9 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
             mask = np.empty(NUM_ACTIONS, np.int8)
             self._episode.write_mask(mask)
             raise IllegalActionError(f"{agent}: {describe_illegal(int(action), mask)}") from None
-        EnvLogger.warn_on_illegal_move()
+        if not self._warned:
+            EnvLogger.warn_on_illegal_move()
+        self._warned = True
         self._moved = True
         self._cumulative_rewards[agent] = 0.0
         self.rewards = dict.fromkeys(self.agents, 0.0) | {agent: -1.0}

@@ -21,11 +21,18 @@ from uno_flex_env.envs.opponents import (
     controllers,
     policies_with_offsets,
 )
+from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.options import EpisodeOptions, check_whole, checked_rules
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import decision_noise, splitmix64
 
 Rows = npt.NDArray[np.bool_]
+
+MASK_HINT = (
+    "Choose under the action mask, with sb3_contrib.MaskablePPO for example: learners that don't know masks, such as "
+    "DQN and PPO of stable-baselines3, take illegal actions"
+)
+"""The end of the message for an illegal action of the learning seat."""
 
 
 class SeatGames:
@@ -210,7 +217,10 @@ class SeatGames:
         rows = np.arange(self.num_envs) if alone is None else np.flatnonzero(~alone)
         masks = self.action_masks[rows]
         masks[self.batch.current_player[rows] < 0] = 0
-        check_legal(actions[rows], masks, rows)
+        try:
+            check_legal(actions[rows], masks, rows)
+        except IllegalActionError as error:
+            raise IllegalActionError(f"{error}. {MASK_HINT}") from None
 
     def _advance(self) -> Rows:
         """Take the batch's actions and collect what the learning seats are paid. Returns which games were truncated."""

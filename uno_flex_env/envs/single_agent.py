@@ -13,7 +13,7 @@ from gymnasium import logger
 
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
 from uno_flex_env.envs.opponents import Opponents
-from uno_flex_env.envs.seat_games import SeatGames
+from uno_flex_env.envs.seat_games import MASK_HINT, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
 from uno_flex_env.options import ILLEGAL, check_one_of
@@ -38,7 +38,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
             function of a batch (see `uno_flex_env.envs.opponents`).
         seat: the learning seat; "random" draws one for each episode.
         illegal: what an illegal action does. "raise": IllegalActionError, and nothing changes. "terminate": the
-            episode ends with reward -1 and a logged warning, for learners that don't know masks.
+            episode ends with reward -1, for learners that don't know masks; the first time it logs a warning.
         render_mode: None, "ansi", "rgb_array" or "human"; all show what the learning seat sees.
 
     Attributes:
@@ -81,6 +81,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         self._display = None if render_mode is None else Display(render_mode)
         self._dealt = False  # reset has been called
         self._live = False  # between reset and the end of the episode
+        self._warned = False  # of an illegal action, once
 
     @property
     def learning_seat(self) -> int:
@@ -135,8 +136,13 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
     def _refuse(self, action: int) -> None:
         why = describe_illegal(action, self.seat_games.action_masks[0])
         if self.illegal == "raise":
-            raise IllegalActionError(why)
-        logging.getLogger(__name__).warning("%s. The episode ends with reward -1.", why)
+            hint = f'{MASK_HINT}; illegal="terminate" ends the episode instead'
+            raise IllegalActionError(f"{why}. {hint}")
+        if not self._warned:
+            logging.getLogger(__name__).warning(
+                "%s. The episode ends with reward -1. Later illegal actions are not logged.", why
+            )
+        self._warned = True
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """(216,) bool: the legal actions, under the name that sb3-contrib looks for."""
