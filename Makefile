@@ -25,6 +25,9 @@ COMPILER = $(shell for cxx in $${CXX:-c++ g++ clang++}; do \
 ZIG = $(PY) -c 'import pathlib, ziglang; print(pathlib.Path(ziglang.__file__).with_name("zig"))'
 TOOLCHAIN = $(if $(COMPILER),,CMAKE_TOOLCHAIN_FILE=$(CURDIR)/uno_flex_env/core/zig.cmake ZIG="$$($(ZIG))")
 
+# `jupyter execute` without the times of execution, which would differ each time.
+EXECUTE := 'import nbclient.cli; nbclient.NotebookClient.record_timing = False; nbclient.cli.main()'
+
 CORE_SOURCES := $(wildcard uno_flex_env/core/*.hpp uno_flex_env/core/*.cpp)
 SANITIZED := build/sanitized
 
@@ -59,7 +62,7 @@ docs: core ## Build the documentation site in docs/_build/html
 
 notebooks: $(READY) ## Run the notebooks from their text and keep what they show
 	$(BIN)/jupytext --sync notebooks/*.py
-	$(BIN)/jupyter execute --inplace notebooks/*.ipynb
+	$(PY) -c $(EXECUTE) --inplace notebooks/*.ipynb
 
 bench: $(READY) ## Measure the speed, also beside RLCard
 	$(PIP_INSTALL) rlcard

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +104,20 @@ def test_the_notebook_runs_and_shows_what_is_stored(
     assert [kinds(run) for run, _ in pairs] == [kinds(kept) for _, kept in pairs]
     if text.stem in EXACT:
         assert [words(run) for run, _ in pairs] == [words(kept) for _, kept in pairs]
+
+
+@pytest.mark.slow
+def test_running_a_notebook_again_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fault 2-34: `make notebooks` wrote the times of execution. Seen red with `jupyter execute`."""
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    program = re.search(r"^EXECUTE := '(.*)'$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert program is not None
+    file, before = tmp_path / "it.ipynb", b""
+    jupytext.write(jupytext.reads("# %%\n1 + 1\n", fmt="py:percent"), file)
+    for _ in range(2):
+        before = file.read_bytes()
+        command = [sys.executable, "-c", program[1], "--inplace", "--kernel_name=python3", str(file)]
+        subprocess.run(command, check=True, capture_output=True)
+
+    assert file.read_bytes() == before
+    assert words(code(jupytext.read(file))[0]) == "2"
