@@ -1,4 +1,4 @@
-"""What a search may spend on one decision."""
+"""The budget of a search: what it may spend on one decision."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """From "200" (simulations) or "100ms"; ValueError for anything else."""
+        """Read a budget: "200" is simulations, "100ms" is time. ValueError for anything else."""
         number = re.fullmatch(r"([0-9]+)(ms)?", text)
         most = 1000 * MOST_SECONDS if number and number[2] else MOST_SIMULATIONS
         if number is None or not 1 <= int(number[1]) <= most:

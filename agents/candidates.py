@@ -1,6 +1,6 @@
-"""The legal actions of a batch of decisions, with what each of them leads to: the features of heuristics.
+"""Features of the legal actions in a batch of decisions, for heuristics.
 
-What an action does comes from the core's table of actions (`uno_flex_env.actions.ACTIONS`).
+The effects of an action come from the core's table of actions (`uno_flex_env.actions.ACTIONS`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ COLORED = len(FACES) - len(WILD_CODES)
 """Colored faces have the numbers below this, wilds the others."""
 NO_SYMBOL = len(SYMBOLS)
 """The symbol number of wilds."""
-NOBODY = 99
-"""A number of cards that no hand has: it stands for a seat that there is not."""
+NO_HAND = 99
+"""The number of cards at a seat without a player; it is larger than any hand."""
 
 # ---- Tables over the 216 actions ----
 
 
 def with_effect(*effects: str) -> Flags:
-    """(216,), the actions with one of these effects (rules 6)."""
+    """(216,) bool, the actions with one of these effects (rules 6). ValueError for an unknown effect."""
     if unknown := set(effects) - set(_core.EFFECTS):
         raise ValueError(f"no such effect: {', '.join(sorted(unknown))}; there are {', '.join(_core.EFFECTS)}")
     return actions_where(lambda action: action.effect in effects)
@@ -52,7 +52,7 @@ def _symbol(action: Action) -> int:
 
 
 def _twin(action: Action) -> int:
-    """The feature that is 1 if the player holds the other face of this color and symbol; any feature for others."""
+    """The feature that is 1 if the player holds the other face of this color and symbol; without one, any feature."""
     face = _face(action)
     alike = [n for n, other in enumerate(FACES[:COLORED]) if face and other[:2] == face[:2] and n != action.face]
     start: int = LAYOUT["hand"].slice.start
@@ -92,7 +92,7 @@ def _sums() -> tuple[Numbers, dict[str, slice]]:
         weights["symbols"][start["hand"] + face, symbol] = 1
         weights["known"][start["known"] + face, color] = 1
         for part in ("hand", "discards"):
-            weights["seen"][start[part] + face, color] = 1
+            weights["own_or_discarded"][start[part] + face, color] = 1
     for bit in range(sum(face.copies for face in FACES[COLORED:])):
         weights["wilds"][start["hand"] + COLORED + bit, 0] = 1
     for color in range(len(COLORS)):
@@ -123,7 +123,7 @@ _WIDTHS = {
     "power": MAX_PLAYERS,  # green Powers by seat
     "players": 1,
     "counterclockwise": 1,
-    "seen": len(COLORS),  # cards in the hand and in the discard pile, by color
+    "own_or_discarded": len(COLORS),  # cards in the hand and in the discard pile, by color
     "known": len(COLORS),  # cards known to be in another hand, by color
     "reverse_passes": 1,  # with two players a Reverse passes the turn on (rules 9)
 }
@@ -131,27 +131,27 @@ _WEIGHTS, _COLUMNS = _sums()
 
 
 class Candidates:
-    """The legal actions of B decisions, one after another: P candidates in all, (P,) each.
+    """The legal actions of B decisions, one after another: P candidates in all. Attributes are (P,) unless noted.
 
     Sizes of other hands above 7 cards are as exact as the observation.
 
     Attributes:
         row: the decision of the candidate, from 0 to B - 1, in order.
-        action: its number.
+        action: the number of the action.
         start: (B,), the first candidate of each decision.
         two: there are two players.
         wild, flex, plays: the action plays a wild, a flex side, a card.
         again: the player has the next turn, too.
         follower_size: cards of the player who has the next turn; 99 if that is the player.
-        target_size: cards of the opponent who is made to draw by choice; 99 if there is none.
+        target_size: cards of the opponent that the action targets; 99 if there is none.
         least: cards in the smallest other hand.
         left: cards in the player's hand afterwards.
-        of_color: how many of these have the active color afterwards.
-        follows: how many of these can be played then on their regular side, wilds apart.
+        of_color: how many of these have the color that is active afterwards.
+        follows: how many of these fit then by their regular side, without wilds.
         can_follow: whether any card can be played then, on either side.
-        unseen: cards of the active color afterwards that are neither in the player's hand nor in the discard pile.
+        unseen: cards of that color that are neither in the player's hand nor in the discard pile.
         known: another hand is known to hold that color.
-        gains_power: how much greener the player's Power becomes, less the same of the others on average, -2 to 2.
+        gains_power: change of the player's Power (1 for green) minus the mean change of the others' Powers, -2 to 2.
     """
 
     def __init__(self, decisions: Decisions) -> None:
@@ -171,12 +171,12 @@ class Candidates:
         return flags
 
     def _each(self, name: str) -> Numbers:
-        """A sum of one column, for each candidate."""
+        """The sum with this name, which has one column, for each candidate."""
         values: Numbers = self._sums[name][self.row, 0]
         return values
 
     def _turns(self, sizes: Whole) -> None:
-        """Who has the next turn, and who is made to draw."""
+        """Find who has the next turn, and who has to draw."""
         players = self._sums["players"][:, 0].astype(np.int64)
         direction = np.where(self._sums["counterclockwise"][:, 0] > 0, -1, 1)
         self.two = (players == 2)[self.row]
@@ -185,14 +185,14 @@ class Candidates:
         self.again = self.of(_SKIPS_ALL) | (self.two & back_with_two)
         steps = np.where(skip, 2, np.where(reverse, -1, np.where(reverse_skip, -2, 1)))
         follower = np.where(self.again, 0, steps * direction[self.row] % players[self.row])
-        others = np.where(sizes > 0, sizes, NOBODY).astype(np.float32)
-        others[:, 0] = NOBODY
+        others = np.where(sizes > 0, sizes, NO_HAND).astype(np.float32)
+        others[:, 0] = NO_HAND
         self.least = others.min(axis=1)[self.row]
         self.follower_size = others[self.row, follower]
         self.target_size = others[self.row, _OFFSET[self.action]]
 
     def _powers(self) -> Numbers:
-        """The Powers afterwards (rules 5); returns the player's own, 1 for green."""
+        """Compute the Powers afterwards (rules 5); return the player's own, 1 for green."""
         own, green = self._sums["power"][:, 0][self.row], self._sums["power"].sum(axis=1)[self.row]
         players = self._each("players")
         flips, flips_all = self.of(_FLIPS), self.of(_FLIPS_ALL)
@@ -206,7 +206,7 @@ class Candidates:
         return own_after
 
     def _cards(self, observation: npt.NDArray[np.uint8], power: Numbers) -> None:
-        """The hand afterwards, and what of it can be played then."""
+        """Compute the hand afterwards, and which of its cards fit then."""
         row, color, symbol = self.row, _COLOR[self.action], _SYMBOL[self.action]
         colored, wilds = self._sums["colors"].sum(axis=1), self._sums["wilds"][:, 0]
         self.left = (colored + wilds)[row] - self.plays
@@ -217,5 +217,5 @@ class Candidates:
         flex_sides = self._sums["flex_colors"][row, color] - self.of(_FLEX_SIDE_FITS)
         fitting = self.follows + (wilds[row] - self.wild) + flex_sides * power
         self.can_follow = self.plays & (fitting > 0)
-        self.unseen = 2 * len(SYMBOLS) - self._sums["seen"][row, color]  # each color has every symbol twice
+        self.unseen = 2 * len(SYMBOLS) - self._sums["own_or_discarded"][row, color]  # each color has every symbol twice
         self.known = self._sums["known"][row, color] > 0

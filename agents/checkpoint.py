@@ -76,7 +76,7 @@ def save_network(path: Path, network: ActorCritic, about: Mapping[str, Any]) -> 
 
 
 def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
-    """A network and the notes about it. Sizes are compared with the tensors in the file before any memory is taken.
+    """Read a network and the notes about it. Sizes are compared with the file's tensors before memory is allocated.
 
     Raises:
         ValueError: the file is another, its description is damaged, or its weights don't fit or are not finite.
@@ -96,7 +96,7 @@ def load_network(path: Path) -> tuple[ActorCritic, dict[str, Any]]:
 
 
 def _config(table: Mapping[str, Any], path: Path) -> NetworkConfig:
-    """The settings of a network as a file has them."""
+    """The settings of a network, from the description in its file."""
     kinds = {field.name: type(field.default) for field in fields(NetworkConfig)}
     for name in table:
         if name not in kinds:
@@ -127,7 +127,7 @@ def _size(tensor: torch.Tensor) -> str:
 
 
 def trained_by(path: Path, about: Mapping[str, Any], name: str, kind: type, default: Any) -> Any:
-    """A setting of the games that a network has learned from, by the notes about it; `default` if they are silent."""
+    """A setting of the games that a network has learned from, by the notes about it; `default` if it is not there."""
     table: Any = about
     for part in ("config", "game"):
         if part not in table:
@@ -137,7 +137,7 @@ def trained_by(path: Path, about: Mapping[str, Any], name: str, kind: type, defa
 
 
 def trained_rules(policy: str) -> Rules | None:
-    """The rules that the network of a policy, if it has one, was trained by; None if it has none or they are unknown.
+    """The rules that the network of a policy was trained by; None if it has no network or its rules are unknown.
 
     Raises:
         ValueError: the file of the network is damaged.
@@ -167,7 +167,7 @@ def find_policy(name: str) -> Path | None:
 
 
 def digests(policies: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of the network of each policy that has one: results of a policy hold for these weights alone."""
+    """The SHA-256 of each policy's network, by policy; policies without one are left out."""
     networks = {name: PolicySpec.parse(name).network for name in policies}
     files = {name: find_policy(network) for name, network in networks.items() if network is not None}
     return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file}

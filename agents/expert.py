@@ -1,9 +1,9 @@
 """A strong player by heuristics: each scores every legal action, and the action with the highest sum is played.
 
 It knows what an observation says and nothing else: it has no memory, does not search and sees no hidden cards. The
-scores were found by a policy gradient over these terms, against rule bots and itself, and rounded. What each heuristic
-is worth was measured by `python -m experiments ablation` and stands in `HEURISTICS`. With two players the game differs,
-because who makes the other one lose a turn plays again; so many scores differ, too.
+scores were found by a policy gradient over these terms, against rule bots and itself, and rounded. `HEURISTICS` has the
+measured worth of each heuristic (`python -m experiments ablation`). With two players many scores differ, because a
+player who makes the other one lose a turn plays again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def when(which: Flags, score: Numbers | float) -> Numbers:
 
 
 def play_when_possible(c: Candidates) -> Numbers:
-    """Draw, or keep the card drawn, only when nothing can be played."""
+    """Draw, or keep the card drawn, only when you can't play."""
     return when(c.of(_DRAWS_OR_KEEPS), -100.0)
 
 
@@ -69,12 +69,12 @@ def hold_flex(c: Candidates) -> Numbers:
 
 
 def classic_first(c: Candidates) -> Numbers:
-    """Of cards that fit, play one without a flex side, which fits less often."""
+    """Among cards that fit, prefer one without a flex side, which fits less often."""
     return when(c.of(_REGULAR_SIDES), -1.5)
 
 
 def make_draw(c: Candidates) -> Numbers:
-    """With more than two players make others draw, above all by flexing Draw Two and All Draw, which hit everybody."""
+    """With more than two players make others draw, above all by flexing Draw Two and All Draw, which hit everyone."""
     return when(~c.two, _MAKE_DRAW[c.action])
 
 
@@ -84,7 +84,7 @@ def chain_turns(c: Candidates) -> Numbers:
 
 
 def green_power(c: Candidates) -> Numbers:
-    """Flip when that turns your Power green, or the others' red."""
+    """Flip Powers when that turns yours green, or the others' red."""
     gain = np.maximum(c.gains_power, by_players(c, 0.0, -0.6))
     return when(~c.flex, gain * by_players(c, 1.5, 2.5))
 
@@ -102,7 +102,7 @@ def scarce_colors(c: Candidates) -> Numbers:
 
 
 def known_colors(c: Candidates) -> Numbers:
-    """With two players leave no color that the other player has shown in a challenge."""
+    """With two players don't leave a color that the other player has shown in a challenge."""
     return when(c.two & c.plays & c.known, -5.0)
 
 
@@ -133,10 +133,10 @@ class Heuristic:
     term: Callable[[Candidates], Numbers]
     """Scores every candidate, (P,) float32; its docstring says the heuristic in a sentence."""
     two: tuple[float, float]
-    """Its worth with two players: by how many points of win rate the expert exceeds a fair share against itself without
-    the heuristic, and half the width of the 95 % interval (20,000 games)."""
+    """Its worth with two players: the expert's win rate less the fair share, in points, against the expert without the
+    heuristic; and half the width of the 95 % interval (20,000 games)."""
     four: tuple[float, float]
-    """The same of one expert among four players, when the others are without the heuristic."""
+    """The same for one expert among four players, where the other three play without the heuristic."""
 
     @property
     def name(self) -> str:
@@ -148,7 +148,7 @@ class Heuristic:
 
 
 HEURISTICS = (
-    # Without this one the expert draws for ever, since most other heuristics count against plays.
+    # Without this one the expert draws forever, since most other heuristics count against plays.
     Heuristic(play_when_possible, two=(50.0, 0.0), four=(60.5, 0.5)),
     Heuristic(hold_wilds, two=(14.8, 0.7), four=(12.2, 0.7)),
     Heuristic(spend_wilds_late, two=(2.9, 0.4), four=(0.6, 0.3)),
@@ -169,15 +169,15 @@ HEURISTICS = (
 NAMES = tuple(heuristic.name for heuristic in HEURISTICS)
 
 _TIE_BREAK = np.float32(1e-3)
-"""Scale of the random part of a score. It decides ties and nothing else, since other scores differ by more."""
+"""Scale of the random part of a score. It only breaks ties: unequal scores differ by more."""
 
 
 @dataclass(frozen=True)
 class Expert:
-    """The policy; see the module.
+    """The expert policy; see the module.
 
     Args:
-        without: names of heuristics to leave out; ValueError for a name that there is not.
+        without: names of heuristics to leave out; ValueError for an unknown name.
     """
 
     without: tuple[str, ...] = ()

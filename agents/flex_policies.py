@@ -1,4 +1,4 @@
-"""Policies that differ from another one only in when they flex."""
+"""Policies that differ from another policy only in when they flex."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ KIND_FLAGS: npt.NDArray[np.bool_] = np.array([_flexes(*kind) for kind in _EFFECT
 OTHER_PLAYS = PLAY_ACTIONS & ~FLEX_ACTIONS
 _COLORED_PLAYS = OTHER_PLAYS & ~WILD_ACTIONS
 _FLEX_WILDS = np.repeat([face.color is None and face.has_flex for face in FACES], [face.copies for face in FACES])
-"""(104,), the features of the own hand that stand for wilds with a flex side."""
+"""(104,), the features of the player's hand that stand for wilds with a flex side."""
 
 How = Literal["never", "first_chance", "when_stuck", "as_learned"]
 
 
 def restricted(mask: Mask, to: npt.NDArray[np.bool_]) -> Mask:
-    """The legal actions that are also among these, (B, 216), or all of them in rows where none is left."""
+    """The legal actions that are also among these, (B, 216); in rows without any of them, all legal actions."""
     kept = (mask != 0) & to
     allowed: Mask = np.where(kept.any(axis=1, keepdims=True), kept, mask != 0).astype(np.int8)
     return allowed
 
 
 class Flexing:
-    """A policy that flexes at other times than it would, and decides everything else as it does.
+    """Another policy with its flexes restricted to certain times. All other decisions are that policy's own.
 
     Args:
-        policy: it is given masks without the actions that are not allowed here.
-        how: never; first_chance: whenever a flex is legal; when_stuck: when nothing else can be played, and then
-            always; as_learned: as it would, with luck of its own, which makes it the control of a comparison.
+        policy: it gets masks without the actions that are not allowed here.
+        how: when it flexes. never; first_chance: whenever a flex is legal; when_stuck: if and only if no other play is
+            legal; as_learned: without a restriction but with its own random numbers, as the control of a comparison.
     """
 
     def __init__(self, policy: Policy, how: How) -> None:
@@ -71,7 +71,7 @@ class Flexing:
         self.looks_ahead = looks_ahead(policy)
 
     def allowed(self, mask: Mask) -> Mask:
-        """What may be done, (B, 216), of what is legal."""
+        """(B, 216), the legal actions that are allowed here."""
         if self.how == "never":
             return restricted(mask, ~FLEX_ACTIONS)
         if self.how == "first_chance":
@@ -101,12 +101,12 @@ FEATURES = {
     "flexes": "kinds of flex that you can play",
     **{name.replace(" ", "_").replace("-", "_"): f"you can flex: {name}" for name in FLEX_KINDS},
 }
-"""What a player sees before the decision, in words. If your Power is red, all Powers turn green again after as many
-flexes of others as `others_green`; if it is green, a flex leaves that many."""
+"""Features of a decision, with the words for what each one is. If your Power is red, all Powers turn green again after
+`others_green` flexes of others; if it is green, your flex leaves `others_green` green Powers."""
 
 
 def features(decisions: Decisions) -> dict[str, Whole]:
-    """`FEATURES` of B decisions, (B,) each. Hands above seven cards are as exact as the observation."""
+    """`FEATURES` of B decisions, (B,) each. Hands of more than 7 cards are rounded down as in the observation."""
     see = parts(decisions.observation)
     sizes = hand_sizes(decisions.observation)
     players = see["num_players"].astype(np.int64) @ (MIN_PLAYERS + np.arange(see["num_players"].shape[1]))
@@ -150,7 +150,7 @@ class FlexRule:
 
 
 class FlexByRules:
-    """The rule bot `flex_when_stuck`, except where a flex and another play are both legal: there it follows rules.
+    """The rule bot `flex_when_stuck`, which follows these rules where a flex and another play are both legal.
 
     Args:
         rules: the first rule that applies decides; if none applies, the Power is held. By default the rules that the
@@ -184,8 +184,8 @@ FOUND = (
     FlexRule((("players", True, 3.5), ("other_cards", False, 0.5), ("number", True, 0.5)), True),
     FlexRule((("players", True, 3.5), ("other_cards", True, 0.5), ("skip_all", True, 0.5)), True),
 )
-"""When the study's tree (docs/flex_timing/README.md) spends, on any colored flex: with four or more players, if a
-number can be flexed and only wild cards can be played otherwise, or if Skip All can be flexed."""
+"""The rules by which the study's tree spends (docs/flex_timing/README.md): with four or more players, if a number can
+be flexed and the only other plays are wild cards, or if Skip All can be flexed."""
 
 
 def spend_or_hold(decisions: Decisions) -> npt.NDArray[np.bool_]:

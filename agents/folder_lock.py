@@ -1,4 +1,4 @@
-"""A folder that only one process at a time writes to."""
+"""A lock on a folder, so that only one process at a time writes to it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ except ImportError:  # Windows
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep other processes that ask for it out of a folder. The system frees it when the process ends, also by a kill.
-    Nothing is locked on systems or file systems that can't lock a folder.
+    """Lock a folder against other calls of `locked`. The system releases the lock when the process ends or is killed.
+
+    Systems and file systems that can't lock a folder are used without a lock.
 
     Raises:
         ValueError: another process is at work in the folder.

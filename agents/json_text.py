@@ -11,7 +11,7 @@ def parse_json(text: str | bytes, what: object) -> Any:
     """The value of a JSON text. `what` names the text in messages.
 
     Raises:
-        ValueError: it is no strict JSON in UTF-8.
+        ValueError: the text is not strict JSON in UTF-8.
     """
     try:
         return json.loads(text, parse_constant=_refuse_constant)

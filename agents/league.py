@@ -16,7 +16,7 @@ from uno_flex_env.rules import MAX_PLAYERS
 from uno_flex_env.seeding import Noise
 
 LEARNER = -1
-"""In a seating: the seat learns."""
+"""In a seating: a seat of the learner."""
 
 Seating = npt.NDArray[np.int16]
 """(N, 8), the member in each seat of each game, or `LEARNER`."""
@@ -25,16 +25,16 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LeagueConfig:
-    """The opponents that the learner meets beside itself."""
+    """The opponents that the learner meets, in addition to itself."""
 
     fraction: float = 0.0
     """Share of the games in which one seat learns and an opponent plays all others; the rest is pure self-play."""
     opponents: tuple[str, ...] = ()
     """Policies that always belong to the league, by their names in `agents.policy_factory.make_policy`."""
     snapshots: int = 0
-    """Snapshots of the learner that the league holds; a new one takes the place of the oldest."""
+    """Snapshots of the learner that the league holds. A new one replaces the oldest."""
     every: int = 5_000_000
-    """Decisions between two snapshots."""
+    """Take a snapshot every so many decisions."""
     sharpness: float = 1.0
     """Prioritized fictitious self-play (doi:10.1038/s41586-019-1724-z): an opponent that the learner beats with
     probability w is drawn in proportion to (1 - w) ** sharpness. With 0 all are equally likely."""
@@ -59,7 +59,7 @@ class League:
     """
 
     HALF_LIFE = 2000
-    """Games after which a result counts half, since the learner changes."""
+    """Games after which a result counts half. Old results fade because the learner changes."""
 
     def __init__(self, config: LeagueConfig, seed: int) -> None:
         self.config = config
@@ -76,13 +76,13 @@ class League:
 
     @property
     def plays(self) -> bool:
-        """Whether there is any opponent."""
+        """Whether the league has any opponent."""
         return bool(self.policies)
 
     # ---- Members ----
 
     def add(self, snapshot: Policy) -> None:
-        """Add a snapshot. In a full league it takes the place of the oldest one, also in games in progress."""
+        """Add a snapshot. In a full league it replaces the oldest one, also in games in progress."""
         fixed, count = len(self.config.opponents), self.config.snapshots
         slot = fixed + self.taken % count
         self.taken += 1
@@ -94,23 +94,23 @@ class League:
             self.policies[slot], self.wins[slot], self.games[slot] = snapshot, 0.0, 0.0
 
     def win_rates(self) -> dict[str, float]:
-        """Recent win rates of the learner against each member, by its name. Those of new members begin at one half.
+        """Recent win rates of the learner against each member, by name. They start at one half.
 
-        They steer the choice of opponents. They are no measurement, since each member has played other deals.
+        They steer the choice of opponents. They don't measure strength, since each member has played different deals.
         """
         return {policy.name: rate for policy, rate in zip(self.policies, self._rates(), strict=True)}
 
     # ---- Seats ----
 
     def seat_everyone(self, num_players: npt.NDArray[np.int64]) -> Seating:
-        """A seating of N new games."""
+        """The seating of N new games; num_players is (N,)."""
         seating: Seating = np.full((len(num_players), MAX_PLAYERS), LEARNER, np.int16)
         self.reseat(seating, np.ones(len(num_players), np.bool_), num_players)
         return seating
 
     def reseat(self, seating: Seating, which: Flags, num_players: npt.NDArray[np.int64]) -> None:
-        """Draw new seats in these games, (N,) bool. Among the games of each number of players, opponents play in the
-        last ones."""
+        """Draw new seats in the games that `which` marks, (N,) bool. Opponents play in the last games of each number of
+        players."""
         games = np.flatnonzero(which & self._with_opponents(num_players))
         if not games.size or not self.plays:
             return
@@ -165,7 +165,7 @@ class League:
         return {"wins": self.wins, "games": self.games, "taken": self.taken, "generator": generator}
 
     def restore(self, state: dict[str, Any], snapshots: list[Policy]) -> None:
-        """Continue where `state` was called, with the same snapshots in the same places."""
+        """Continue from a `state`, with the same snapshots in the same places."""
         del self.policies[len(self.config.opponents) :]
         self.policies += snapshots
         self.wins, self.games, self.taken = list(state["wins"]), list(state["games"]), state["taken"]

@@ -24,20 +24,19 @@ def masked_log_softmax(logits: Tensor, legal: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def masked_softmax(logits: Tensor, legal: Tensor) -> Tensor:
-    """Only the probabilities of `masked_log_softmax`."""
+    """The probabilities of `masked_log_softmax`, without the log-probabilities."""
     return _masked(logits, legal).softmax(dim=1)
 
 
 def _masked(logits: Tensor, legal: Tensor) -> Tensor:
-    # Not -inf, since 0 * inf is no number. -1e38 is out of reach of any logit, and torch's softmax takes it at full
-    # speed. `where` is faster than `masked_fill`.
+    # Not -inf, since 0 * inf is NaN. No logit is as low as -1e38.
     return torch.where(legal, logits, -1e38).float()
 
 
 def log_prob_and_entropy(logits: Tensor, legal: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
     """The log-probability of one legal action of each row, and the entropy of the row in nats.
 
-    The same as by `masked_log_softmax` and `entropy`, but faster, because the gradient is written out:
+    The results are those of `masked_log_softmax` and `entropy`. The gradient is written out, to save time:
     d log p(a) / d logits = 1[a] - p and dH / d logits = -p (log p + H).
 
     Args:
@@ -82,14 +81,14 @@ def kl_divergence(log_probs: Tensor, probs: Tensor, other_log_probs: Tensor) -> 
 
 
 def sample(probs: Tensor, uniform: Tensor) -> Tensor:
-    """An action of each row, (B,), by the inverse of its distribution function.
+    """Sample an action for each row, (B,), by inverting the cumulative distribution function.
 
     Args:
-        probs: (B, A), not necessarily adding up to one.
+        probs: (B, A); a row need not add up to 1.
         uniform: (B,) in [0, 1).
     """
     reached = probs.cumsum(dim=1)
-    uniform = uniform.to(probs.dtype).clamp(max=1.0 - 2.0**-24)  # rounding must not make a 1 of it
+    uniform = uniform.to(probs.dtype).clamp(max=1.0 - 2.0**-24)  # rounding must not reach 1
     action = torch.searchsorted(reached, uniform[:, None] * reached[:, -1:], right=True)
     # Where sums are not taken in order, as on a GPU, they can rise by rounding at an action of probability 0.
     possible = probs.gather(1, action) > 0

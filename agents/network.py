@@ -1,4 +1,4 @@
-"""Actor-critic networks. One network plays all seats and with 2 to 8 players, since observations are egocentric."""
+"""Actor-critic networks. Observations are egocentric, so one network plays all seats, with 2 to 8 players."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ class NetworkConfig:
     """mlp: layers with ReLUs; residual: blocks of two layers, each added to its input; history: an mlp that attends to
     past events."""
     width: int = 256
-    """Units of every hidden layer."""
+    """Units in each hidden layer."""
     layers: int = 2
-    """Hidden layers, or residual blocks."""
+    """Number of hidden layers, or of residual blocks."""
     history: int = 16
-    """How many past events the kind "history" reads; the others read none."""
+    """How many past events a network of the kind "history" reads; other kinds read none."""
     privileged: bool = False
-    """The critic is a separate network that sees all hands. Only training uses it; the policy sees no hidden card."""
+    """Use a separate network as the critic, which sees all hands. Only training uses it; the policy sees no hidden
+    card."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -133,7 +134,7 @@ class Residual(nn.Module):
 
 
 def _trunk(config: NetworkConfig, features: int) -> nn.Sequential:
-    """Layers from (B, features) to (B, width)."""
+    """The hidden layers, from (B, features) to (B, width)."""
     first, width = nn.Linear(features, config.width), config.width
     if config.kind == "residual":
         blocks: list[nn.Module] = [Residual(width) for _ in range(config.layers)]
@@ -143,6 +144,6 @@ def _trunk(config: NetworkConfig, features: int) -> nn.Sequential:
 
 
 def _working_dtype(x: Tensor) -> torch.dtype:
-    """The number type of matrix products here, to which observations in bytes are converted."""
+    """The dtype of matrix products in this context, to which observations in bytes are converted."""
     kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else torch.float32

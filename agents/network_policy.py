@@ -16,14 +16,13 @@ from uno_flex_env.policy_input import Decisions
 from uno_flex_env.seeding import uniforms
 
 ROWS = 4096
-"""Decisions that are computed at once: enough to keep the processor busy, few enough to stay in its cache."""
+"""Decisions in one pass: enough to keep the processor busy, few enough to stay in its cache."""
 
 
 class NetworkPolicy:
-    """Plays the legal actions with the probabilities that a network gives them.
+    """Samples legal actions with the probabilities that a network gives them.
 
-    It computes in float32 on the CPU, whatever the network was trained with, so that measurements are the same
-    everywhere.
+    It always computes in float32 on the CPU, so that measurements don't depend on how the network was trained.
 
     Args:
         network: used as it is; pass a copy of a network that continues to learn.
@@ -38,7 +37,7 @@ class NetworkPolicy:
 
     @torch.inference_mode()
     def probabilities(self, decisions: Decisions) -> torch.Tensor:
-        """Of all actions, (B, 216) float32; exactly 0 where illegal."""
+        """The probabilities of all actions, (B, 216) float32; exactly 0 where illegal."""
         history = None
         if self.history:
             if decisions.history is None or decisions.history.shape[1] < self.history:

@@ -29,7 +29,7 @@ class Policy(Protocol):
 
 
 def ask(policy: Policy, decisions: Decisions, games: npt.NDArray[np.intp]) -> Actions:
-    """A policy's actions, (B,), checked. The policy gets as many events as it reads. Row i belongs to `games[i]`.
+    """Ask a policy for its actions, (B,), and check them. It gets as many events as it reads. Row i is `games[i]`.
 
     Raises:
         IllegalActionError: an action is not legal; the message names the policy and the game.
@@ -42,12 +42,12 @@ def ask(policy: Policy, decisions: Decisions, games: npt.NDArray[np.intp]) -> Ac
 
 
 def looks_ahead(policy: Policy) -> bool:
-    """Whether a policy needs `Decisions.views`."""
+    """Whether the policy needs `Decisions.views`."""
     return bool(getattr(policy, "looks_ahead", False))
 
 
 def last_events(policy: Policy, history: npt.NDArray[np.int16] | None) -> npt.NDArray[np.int16] | None:
-    """As many of the last events as a policy reads, (B, policy.history, 3); ValueError if there are fewer."""
+    """The last events that a policy reads, (B, policy.history, 3); ValueError if there are fewer."""
     if not policy.history:
         return None
     if history is None or history.shape[1] < policy.history:

@@ -1,4 +1,4 @@
-"""Policies by their names."""
+"""Makes policies from their names."""
 
 from __future__ import annotations
 

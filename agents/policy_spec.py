@@ -1,4 +1,4 @@
-"""The grammar of policy names. This is the only place that takes them apart.
+"""The grammar of policy names. No other module parses them.
 
 random, flex_any, ...       a rule bot of the core
 expert, expert-NAME-NAME    the expert, without some of its heuristics
@@ -22,7 +22,7 @@ Kind = Literal["rule bot", "expert", "flex_by_rules", "network", "search", "flat
 
 @dataclass(frozen=True)
 class PolicySpec:
-    """A policy name, taken apart. Whether there is such a network or class turns out when the policy is made."""
+    """The parts of a policy name. Whether the network or class exists is checked when the policy is made."""
 
     text: str
     """The whole name."""
@@ -32,7 +32,7 @@ class PolicySpec:
     without: tuple[str, ...] = ()
     """The heuristics that the expert leaves out."""
     greedy: bool = False
-    """The network always takes its likeliest action."""
+    """Whether the network always takes its likeliest action."""
     class_name: str = ""
     budget: Budget = Budget()  # noqa: RUF009 (it is frozen)
     prior: PolicySpec | None = None
@@ -40,7 +40,7 @@ class PolicySpec:
 
     @classmethod
     def parse(cls, text: str) -> PolicySpec:
-        """Take a name apart; ValueError for a budget that is none. A name of no other form is that of a network."""
+        """Parse a name; ValueError for an invalid budget. A name of no other form is taken as a network."""
         name, _, option = text.partition(":")
         if text in BOTS:
             return cls(text, "rule bot", name)
@@ -58,7 +58,7 @@ class PolicySpec:
 
     @property
     def network(self) -> str | None:
-        """The name of the network that plays, alone or as the prior of a search; None if there is none."""
+        """The name of the policy's network, alone or as the prior of a search; None if there is none."""
         if self.prior is not None:
             return self.prior.network
         return self.name if self.kind == "network" else None

@@ -1,10 +1,9 @@
 """Proximal policy optimization (arXiv:1707.06347) for self-play, to be read from top to bottom.
 
-In games of hidden cards plain policy gradients do well if the policy is kept from chasing its own tail: by a strong
-entropy bonus (arXiv:2502.08938), or by a magnet, a copy of the policy that follows slowly, and the divergence from it
-(arXiv:2206.05825).
+In games with hidden cards, plain policy gradients in self-play tend to cycle. Two remedies are a strong entropy bonus
+(arXiv:2502.08938) and a magnet: the loss penalizes the divergence from an older copy of the policy (arXiv:2206.05825).
 
-Implementation details, beside "The 37 Implementation Details of Proximal Policy Optimization" (Huang et al., ICLR Blog
+Implementation details, next to "The 37 Implementation Details of Proximal Policy Optimization" (Huang et al., ICLR Blog
 Track 2022, here "37") and "What Matters In On-Policy Reinforcement Learning?" (Andrychowicz et al., arXiv:2006.05990):
 
 - Adam's epsilon is 1e-5 (37: core detail 3).
@@ -23,7 +22,7 @@ Track 2022, here "37") and "What Matters In On-Policy Reinforcement Learning?" (
 - Policy and value share their layers, unless the critic is privileged (37: core detail 13).
 - Logits of illegal actions become -1e38 before the softmax (`agents.masked`), so that they get neither probability nor
   gradient (arXiv:2006.14171).
-- `approx_kl` is the third estimator in joschu.net/blog/kl-approx.html (37: core detail 12). It stops nothing.
+- `approx_kl` is the third estimator in joschu.net/blog/kl-approx.html (37: core detail 12). It never stops an update.
 """
 
 from __future__ import annotations
@@ -53,13 +52,14 @@ class PPOConfig:
     learning_rate_end: float = 1e-4
     """The learning rate at the end; in between it falls in a straight line."""
     clip_coef: float = 0.2
-    """How far the probability ratio may move from 1 (equation 7)."""
+    """How far the probability ratio may move from 1 (equation 7 of the paper)."""
     gamma: float = 1.0
     """Discount per decision of the same player, not per turn of the table."""
     gae_lambda: float = 0.9
-    """0 trusts the critic after one decision, 1 waits for the end (arXiv:1506.02438)."""
+    """Lambda of generalized advantage estimation: 0 trusts the critic after one decision, 1 waits for the end of the
+    game (arXiv:1506.02438)."""
     update_epochs: int = 2
-    """How often each decision is learned from."""
+    """Passes over each rollout."""
     minibatch_size: int = 2048
     """Decisions per gradient step."""
     entropy_coef: float = 0.02
@@ -69,13 +69,13 @@ class PPOConfig:
     value_coef: float = 0.5
     """Weight of the critic's squared error."""
     max_grad_norm: float = 0.5
-    """Longer gradients are scaled down to this norm."""
+    """Gradients with a larger norm are scaled down to this norm."""
     magnet_coef: float = 0.0
     """Weight of the divergence from the policy to its magnet; 0 for no magnet (arXiv:2206.05825)."""
     magnet_every: int = 50
-    """Updates after which the magnet becomes a copy of the policy."""
+    """Copy the policy to the magnet every so many updates."""
     precision: Precision = "auto"
-    """Number type of matrix products; auto: bfloat16 if the processor has instructions for it, else float32."""
+    """Number type of matrix products. auto: bfloat16 if the processor has instructions for it, else float32."""
 
     def __post_init__(self) -> None:
         def check(name: str, fine: bool, wanted: str) -> None:
@@ -100,8 +100,9 @@ class PPO:
 
     Args:
         config: see `PPOConfig`.
-        network: is moved to the device and learns.
-        seed: fixes the order in which decisions are learned from.
+        network: the network that learns; it is moved to the device.
+        device: where it learns.
+        seed: fixes the order of the decisions in each epoch.
     """
 
     def __init__(self, config: PPOConfig, network: ActorCritic, device: torch.device, seed: int) -> None:
@@ -120,11 +121,11 @@ class PPO:
         return torch.autocast(self.device.type, self.precision)
 
     def update(self, experience: Experience, progress: float) -> dict[str, float]:
-        """Learn from some decisions.
+        """Do all gradient steps on one rollout.
 
         Args:
-            experience: the decisions.
-            progress: how much of the run is over, in [0, 1).
+            experience: the decisions of the rollout.
+            progress: the share of the run that is done, in [0, 1).
 
         Returns:
             Metrics by name: those of `_loss` and `grad_norm`, the norm before it is scaled down, as means over the
@@ -140,7 +141,7 @@ class PPO:
             group["lr"] = learning_rate
         used = experience.advantage[experience.rows]
         mean, deviation = used.mean(), used.std(correction=0) + 1e-8
-        watched: list[dict[str, Tensor]] = []
+        minibatches: list[dict[str, Tensor]] = []
         for rows in self._minibatches(experience.rows):
             advantage = (experience.advantage[rows] - mean) / deviation
             loss, metrics = self._loss(experience, rows, advantage, entropy_coef)
@@ -150,11 +151,11 @@ class PPO:
             if not torch.isfinite(loss + metrics["grad_norm"]):
                 raise FloatingPointError(f"update {self.updates} is no number: {_means([metrics])}")
             self.optimizer.step()
-            watched.append({name: value.detach() for name, value in metrics.items()})
+            minibatches.append({name: value.detach() for name, value in metrics.items()})
         self.updates += 1
         if self.magnet is not None and self.updates % config.magnet_every == 0:
             self.magnet.load_state_dict(self.network.state_dict())
-        return _means(watched) | {
+        return _means(minibatches) | {
             "explained_variance": _explained_variance(experience),
             "learning_rate": learning_rate,
             "entropy_coef": entropy_coef,
@@ -177,7 +178,7 @@ class PPO:
         """
         config, device = self.config, self.device
 
-        def pick(part: Tensor) -> Tensor:  # `index_select` copies whole rows, much faster than brackets do
+        def pick(part: Tensor) -> Tensor:  # `index_select` copies whole rows, which is faster than brackets
             return part.index_select(0, rows).to(device)
 
         legal, action = pick(experience.legal), pick(experience.action)  # (B, 216) bool, (B,) int64

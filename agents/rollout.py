@@ -1,10 +1,9 @@
-"""Self-play: games in which the learner plays every seat, or all but those of its opponents, cut into trajectories.
+"""Self-play rollouts: games in which the learner plays every seat, or every seat but those of its opponents.
 
-In turn-based games the decision of one seat is followed by decisions of others, and its reward may come on anybody's
-turn. So each seat has its own trajectory: its decisions alone, each with all rewards of the seat until its next one.
-When a rollout ends, the last decision of a seat may still be open, because the seat has not decided again and the game
-is not over. It is carried over, with the rewards so far, and learned from in the next rollout. Every decision is
-learned from exactly once.
+In turn-based games other seats decide between two decisions of a seat, and a seat may be paid on any player's turn. So
+each seat has its own trajectory: its decisions, each with all rewards of the seat until its next one. When a rollout
+ends, the last decision of a seat may still be open: the seat has not decided again, and the game is not over. The next
+rollout learns from that decision, with all of its rewards. Every decision is in the experience of exactly one rollout.
 """
 
 from __future__ import annotations
@@ -43,14 +42,15 @@ class GameConfig:
     rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
     """Switches of the rules (rules 9)."""
     num_envs: int = 4096
-    """Games played side by side, in all."""
+    """Total number of games that are played side by side."""
     num_steps: int = 32
-    """Decisions in each game between two updates."""
+    """Decisions of each game in a rollout, between two updates."""
     reward: Literal["win", "points"] = "win"
-    """What a round pays: see `uno_flex_env.VecEnv`."""
+    """What a round pays. win: 1 to the winner, -1 / (n - 1) to each other player. points: the points of all other hands
+    to the winner, minus its own points to each other player, in hundreds."""
     max_decisions: int | None = None
-    """A round is cut off after so many decisions, and the critic estimates what it is worth. Only rules under which
-    rounds can be endless need this."""
+    """Cut off a round after so many decisions; the critic then estimates its value. You need this only for rules under
+    which rounds can be endless."""
 
     def __post_init__(self) -> None:
         if not self.players or len(set(self.players)) != len(self.players):
@@ -65,7 +65,7 @@ class GameConfig:
 
 @dataclass(frozen=True, eq=False)
 class Experience:
-    """K decisions to learn from, among the R rows of the rollout's arrays. `collect` overwrites the arrays."""
+    """K decisions to learn from, among the R rows of the rollout's arrays. The next `collect` overwrites the arrays."""
 
     rows: Tensor
     """(K,) int64, the rows that hold decisions to learn from; the other rows have no meaning"""
@@ -76,9 +76,9 @@ class Experience:
     action: Tensor
     """(R,) int64"""
     log_prob: Tensor
-    """(R,) float32, of the action when it was taken"""
+    """(R,) float32, log-probability of the action when it was taken"""
     value: Tensor
-    """(R,) float32, of the critic at that time"""
+    """(R,) float32, value by the critic at that time"""
     advantage: Tensor
     """(R,) float32, by generalized advantage estimation (arXiv:1506.02438)"""
     history: Tensor | None
@@ -102,29 +102,29 @@ def advantages(
     gamma: float,
     gae_lambda: float,
 ) -> tuple[Floats, Flags, Floats]:
-    """Advantages of a rollout of T steps in N games of n seats, seat by seat (equations 11-16 of arXiv:1506.02438).
+    """Compute the advantages of a rollout of T steps in N games of n seats (equations 11-16 of arXiv:1506.02438).
 
     Args:
         current_player: (T, N), the seat that decided.
         learns: (T, N), whether that decision is one to learn from.
-        values: (T, N), of the position for the seat that decided.
-        rewards: (T, N, n), of each seat in the step.
+        values: (T, N), values of the positions for the seats that decided.
+        rewards: (T, N, n), rewards of each seat in the step.
         ended: (T, N), whether the step ended the game.
-        final_values: (T, N, n), of the last position for each seat where a game was truncated, 0 where it terminated;
-            None if no game was truncated.
+        final_values: (T, N, n), values of the last position for each seat where a game was truncated, 0 where it
+            terminated; None if no game was truncated.
         gamma: discount from one decision of a seat to its next; rewards in between are not discounted.
-        gae_lambda: 0 trusts the critic after one decision, 1 waits for the end.
+        gae_lambda: 0 trusts the critic after one decision, 1 waits for the end of the game.
 
     Returns:
-        advantage (T, N); complete (T, N), whether the seat's next decision or the end of the game is in the rollout,
-        without which there is no advantage; paid (T, N), the seat's rewards from that decision until its next one, the
+        advantage (T, N), 0 where the decision is not complete; complete (T, N), whether the seat's next decision or the
+        end of the game is in the rollout; paid (T, N), the seat's rewards from that decision until its next one, the
         end of the game, or the end of the rollout.
     """
     steps, games = current_player.shape
     advantage, paid = np.zeros((2, steps, games), np.float32)
     complete = np.zeros((steps, games), np.bool_)
-    # Of each seat of each game, (N, n): value and advantage of its next decision, its rewards until then, and whether
-    # that decision, or the end of the game, is in the rollout.
+    # For each seat of each game, (N, n): value and advantage of its next decision, its rewards until then, and whether
+    # that decision or the end of the game is in the rollout.
     next_value, next_advantage, gained = np.zeros((3, *rewards.shape[1:]), np.float32)
     known = np.zeros(rewards.shape[1:], np.bool_)
     game = np.arange(games)
@@ -147,13 +147,13 @@ def advantages(
 class Rollout:
     """The games, the arrays of their decisions, and what is carried over from one rollout to the next.
 
-    Each array has a row for every step. Before these it has one row for each seat, for the decisions that were open at
-    the end of the rollout before.
+    The first rows of each array, one for each seat, hold the decisions that were open at the end of the previous
+    rollout. Then there is a row for each step.
 
     Args:
         config: the games.
-        network: its config says what the arrays must hold; `collect` takes the network that decides.
-        league: the opponents, and the share of games that they play in.
+        network: its config decides which arrays there are; `collect` takes the network that plays.
+        league: the opponents, and the share of the games that they play in.
         seed: fixes deals, actions and seats.
         num_threads: threads that step the games.
     """
@@ -191,7 +191,7 @@ class Rollout:
     def _make_arrays(self, privileged: bool, history: int) -> None:
         games, seats = self.config.num_envs, self.max_players
         rows = seats + self.config.num_steps
-        # One row more than there are decisions, for the position after the last one.
+        # One more row than there are decisions, for the position after the last one.
         self.observation = np.zeros((rows + 1, games, NUM_FEATURES), np.uint8)
         self.mask = np.zeros((rows + 1, games, NUM_ACTIONS), np.int8)
         self.history = np.full((rows + 1, games, history, 3), -1, np.int16)
@@ -215,7 +215,7 @@ class Rollout:
         self._copy_rest(-1)
 
     def collect(self, network: ActorCritic, device: torch.device, gamma: float, gae_lambda: float) -> Experience:
-        """Play `num_steps` decisions in each game; see `advantages`. The caller sets autocast, if it wants it."""
+        """Play `num_steps` decisions in each game; see `advantages`. Call it under autocast if you want autocast."""
         began = perf_counter()
         self._carry_over()
         for t in range(self.max_players, self.max_players + self.config.num_steps):
@@ -240,7 +240,7 @@ class Rollout:
         return experience
 
     def take_seconds(self) -> float:
-        """Seconds that games and bookkeeping have taken since the last call, without the decisions of networks."""
+        """Seconds spent on games and bookkeeping since the last call, without the networks' decisions."""
         seconds, self._seconds = self._seconds, 0.0
         return seconds
 
@@ -285,12 +285,12 @@ class Rollout:
         )
 
     def _connect(self, t: int) -> None:
-        """Let the games write the next observations and masks into row t."""
+        """Make the environments write the next observations and masks into row t."""
         for env, part in zip(self.envs, self.parts, strict=True):
             env.use_buffers(self.observation[t, part], self.mask[t, part])
 
     def _copy_rest(self, t: int) -> None:
-        """Copy into row t what the games don't write there themselves."""
+        """Copy into row t what the environments don't write there themselves."""
         for env, part in zip(self.envs, self.parts, strict=True):
             self.current_player[t, part] = env.current_player
             self.history[t, part] = env.histories
@@ -299,7 +299,7 @@ class Rollout:
 
     @torch.inference_mode()
     def _decide(self, network: ActorCritic, device: torch.device, t: int) -> None:
-        """Write the network's actions for all games, then those of the opponents over them where they sit."""
+        """Write the network's actions for all games, then overwrite those of the opponents' seats."""
         history = torch.from_numpy(self.history[t, :, -self.events :]) if network.config.events else None
         hidden = torch.from_numpy(self.hidden[t]) if self.hidden.size else None
         logits, values = network(*_to(device, torch.from_numpy(self.observation[t]), history, hidden))
@@ -341,9 +341,9 @@ class Rollout:
     def _bootstrap_truncated(self, network: ActorCritic, device: torch.device, env: VecEnv, values: Floats) -> None:
         """Write the critic's values of the last position for each seat of the truncated games, into (N, n).
 
-        The games have been dealt again, but `final_obs` holds what each seat saw at the end. That also gives
-        the input of a privileged critic: an observation begins with the hand of its seat, and the hidden hands of a
-        seat are those of the seats after it, in order.
+        The games have been dealt again, but `final_obs` holds what each seat saw at the end. It also gives a privileged
+        critic its input: an observation begins with the hand of its seat, and the hands hidden from a seat are those of
+        the seats after it, in order.
         """
         games = np.flatnonzero(env.truncated)
         if not games.size:
@@ -363,7 +363,7 @@ class Rollout:
     # ---- Resuming ----
 
     def state(self) -> dict[str, Tensor]:
-        """Everything that the next `collect` depends on, by name."""
+        """Everything that determines the next `collect`, by name."""
         step, game, paid = self._open or (np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float32))
         decisions = {f"open.{i}": _packed(array[step, game]) for i, array in enumerate(self._decision_arrays())}
         games = {f"env.{i}": np.frombuffer(env.to_bytes(), np.uint8) for i, env in enumerate(self.envs)}
@@ -374,7 +374,7 @@ class Rollout:
         }
 
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Continue where `state` was called on a rollout of the same config."""
+        """Continue from the `state` of a rollout with the same config."""
         arrays = {name: tensor.numpy() for name, tensor in state.items()}
         self._generator.set_state(state["generator"])
         self.seating[:] = arrays["seating"]

@@ -1,7 +1,7 @@
 """Policies that look ahead: playouts in worlds that agree with what the player knows.
 
-Both kinds improve on another policy, the prior. They take its action unless another one is better beyond the noise of
-the playouts. Neither sees a hidden card: `Decisions.views` holds none.
+Both kinds improve on another policy, the prior. They take its action unless another one is better by more than the
+noise of the playouts. They see no hidden card, since `Decisions.views` holds none.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ Floats = npt.NDArray[np.float64]
 
 
 class BotSearch:
-    """Search in the core: rule bots play on to the end (`uno_flex_env.positions.Views.search`).
+    """Search in the core with playouts by rule bots (`uno_flex_env.positions.Views.search`).
 
     Args:
         name: see `Policy.name`.
         prior: its action is the default.
-        budget: for each decision.
+        budget: what it may spend on each decision.
         method: "tree" or "flat".
     """
 
@@ -53,30 +53,29 @@ class BotSearch:
 
 
 class NetworkSearch:
-    """Search with a network. Its likely actions are the candidates. All are played in the same worlds; then the network
-    plays on for all seats until the player has decided some more times, and its critic values the position.
+    """Search with a network. Its likely actions are the candidates, and all are tried in the same worlds. The network
+    then plays all seats until the player has decided `AHEAD` more times, and its critic values the position.
 
     Args:
         name: see `Policy.name`.
-        prior: its likeliest action is the default. It must read no past events, its critic must need no hidden cards,
+        prior: its likeliest action is the default. It must read no past events, its critic must not need hidden cards,
             and it must have learned from the reward "win".
-        budget: for each decision; a simulation is one candidate in one world. Time counts on the searching thread
-            alone, without other threads of torch.
+        budget: what it may spend on each decision; a simulation is one candidate in one world. Time is that of the
+            searching thread, without other threads of torch.
     """
 
     looks_ahead = True
     history = 0
     LIKELY = 0.003
-    """Actions of at least this probability are candidates. A lower value gains more with two players, but with eight it
-    makes too many candidates for a small budget (docs/benchmarks.md)."""
+    """Actions with at least this probability are candidates (docs/benchmarks.md)."""
     AHEAD = 4
     """How many more decisions of the player are played before the critic is asked (docs/benchmarks.md)."""
     WORLDS = 32
-    """Worlds that are played side by side, and the fewest to decide by."""
+    """Worlds that are played side by side, and the fewest that a choice is based on."""
     CONFIDENCE = 1.0
     """Standard errors by which a candidate must lead the default."""
     LONGEST = 500
-    """Decisions of all seats after which the critic is asked in any case: an untrained network can draw for ever."""
+    """Decisions of all seats after which the critic is asked in any case, since a network can draw forever."""
     DROP_LEAD = 3.0
     """A candidate is dropped when the best one leads it by more standard errors than this."""
 
@@ -131,8 +130,8 @@ class NetworkSearch:
     def _play_on(
         self, view: Views, candidates: npt.NDArray[np.intp], keys: npt.NDArray[np.uint64], until: float
     ) -> Floats | None:
-        """The player's chance to win after each candidate in each world, (worlds, candidates); None if it takes longer
-        than `until` on the thread's clock."""
+        """The player's chance to win after each candidate in each world, (worlds, candidates); None if the thread's
+        clock passes `until` first."""
         viewer, count = int(view.viewers[0]), candidates.size
         positions = view.repeat(len(keys)).determinize(keys).repeat(count)
         positions.apply(np.tile(candidates, len(keys)))
@@ -164,7 +163,7 @@ class NetworkSearch:
 
     @torch.inference_mode()
     def _ask(self, observations: npt.NDArray[np.uint8]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Logits and values by the fastest matrix products; their rounding is small beside the noise of the worlds."""
+        """Logits and values, in bfloat16 where that is fast: rounding matters less than the noise of the worlds."""
         with torch.autocast("cpu", torch.bfloat16, enabled=self.precision == torch.bfloat16):
             logits, values = self.prior.network(torch.from_numpy(observations))
         return logits, values
@@ -173,8 +172,8 @@ class NetworkSearch:
 def lead(won: Floats, best: int) -> Floats:
     """By how many standard errors column `best` of (W, C) chances exceeds each column, paired row by row: (C,).
 
-    Two rows are added, one in which it wins and the other column loses and one of the opposite, so that few rows prove
-    little.
+    Two rows are added, one in which `best` wins and the other column loses, and one of the opposite. So a few rows give
+    only a small lead.
     """
     ahead = np.concatenate([won[:, [best]] - won, np.ones((1, won.shape[1])), -np.ones((1, won.shape[1]))])
     leads: Floats = ahead.mean(axis=0) / (ahead.std(axis=0) / np.sqrt(len(ahead)))

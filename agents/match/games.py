@@ -1,7 +1,7 @@
-"""The inner loop of match play: plays deals in every seating of a line-up. It knows nothing of statistics.
+"""The inner loop of match play: plays deals in every seating of a line-up, without statistics.
 
-The cards of a deal are dealt in the same order in every seating, and each decision of a seat has the same key. That
-makes the games of a deal more alike than with keys of their own, so a deal's win rate varies less.
+In every seating of a deal the cards come in the same order, and the k-th decision of a seat has the same key. This
+reduces the variance of a deal's win rate (docs/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class MatchSetup:
     """Who sits where, and what is played. Deal d follows from the seed and d alone."""
 
     lineup: tuple[int, ...]
-    """The policy in each seat of the first seating, by number; in seating r all sit r seats on."""
+    """The policy in each seat of the first seating, by number. In seating r each policy sits r seats further on."""
     seatings: int
-    """How many seatings are played."""
+    """The number of seatings."""
     rules: Rules
     seed: int
     max_decisions: int
@@ -41,7 +41,7 @@ class MatchSetup:
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """What came of D deals in R seatings."""
+    """The results of D deals in R seatings."""
 
     winners: npt.NDArray[np.int8]
     """(D, R), the winning seat, NO_WINNER or TRUNCATED."""
@@ -73,7 +73,7 @@ class _Games:
         # Which policy sits in which seat, (seatings, seats).
         self.seating = np.array(setup.lineup)[(seats - np.arange(setup.seatings)[:, None]) % self.num_players]
         total = len(deals) * setup.seatings
-        # Of each game in the queue, (Q,): its deal and the number of its seating, and what came of it.
+        # For each game in the queue, (Q,): its deal, the number of its seating, and its result.
         self.deals = np.repeat(np.array(deals, np.uint64), setup.seatings)
         self.seating_numbers = np.tile(np.arange(setup.seatings), len(deals))
         self.winners = np.full(total, NO_WINNER, np.int8)
@@ -93,7 +93,7 @@ class _Games:
 
     @property
     def playing(self) -> bool:
-        """Whether any game goes on."""
+        """Whether any game is in progress."""
         return bool((self.games >= 0).any())
 
     def step(self) -> None:
@@ -133,7 +133,7 @@ class _Games:
         self.games[rows] = np.arange(self.next, self.next + rows.size)
         self.next += rows.size
         seeds, fresh = np.zeros(len(self.games), np.uint64), np.zeros(len(self.games), np.uint8)
-        # The key of the cards is that of a seat that no player has.
+        # The cards of a deal get the key of a seat that no player can have.
         seeds[rows] = decision_noise(self.seed, self.deals[self.games[rows]], MAX_PLAYERS, 0)
         fresh[rows] = 1
         self.batch.seed_games(seeds, fresh)

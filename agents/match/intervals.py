@@ -8,7 +8,7 @@ from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 FIRST_LOOK = 256
-"""Deals before the first look at a match that may stop early."""
+"""The least number of deals before the first look at a match that may stop early."""
 
 
 def interval(
@@ -16,8 +16,8 @@ def interval(
 ) -> tuple[float, float]:
     """An interval for the mean of independent values between `least` and `most`, one value for each deal.
 
-    Student's t with two values added, one of each extreme. That is the idea of Agresti and Coull (Am. Stat. 52, 1998):
-    the interval keeps its level with few deals, at rates of 0 or 1, and where hardly any two deals differ.
+    Student's t after two values are added, one of each extreme (the idea of Agresti and Coull, Am. Stat. 52, 1998). So
+    the interval keeps its level with few deals, at rates of 0 or 1, and where almost all deals are alike.
     """
     padded = np.append(values, (least, most))
     half = stdtrit(padded.size - 1, (1 + confidence) / 2) * padded.std(ddof=1) / np.sqrt(padded.size)
@@ -25,11 +25,12 @@ def interval(
 
 
 def looks(deals: int, several: bool) -> list[tuple[int, float]]:
-    """When the result of a match is looked at: after how many deals, and at which level of confidence.
+    """The looks at the result of a match: after how many deals, and at which level of confidence.
 
-    With several looks there is one at 256 to 511 deals and one at each doubling. All intervals hold at once, at the
-    level CONFIDENCE: the last look gets half of the error, the one before it a quarter and so on (repeated confidence
-    intervals: Jennison and Turnbull, J. R. Statist. Soc. B 51, 1989; the error is split by the union bound).
+    With several looks the first comes after 256 to 511 deals and the next at each doubling. All intervals hold
+    together at the level CONFIDENCE: the last look gets half of the error, the one before it a quarter, and so on
+    (repeated confidence intervals: Jennison and Turnbull, J. R. Statist. Soc. B 51, 1989; the error is split by the
+    union bound).
     """
     if not several:
         return [(deals, CONFIDENCE)]

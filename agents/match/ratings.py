@@ -1,4 +1,4 @@
-"""Ratings from matches at tables of any size: the Plackett-Luce model, of which only the winner of a game is seen.
+"""Ratings from matches at tables of any size, by the Plackett-Luce model with the winner of each game as its data.
 
 A policy of strength w wins a game with the probability w over the sum of the strengths at the table, seat by seat. At
 two players this is the model of Bradley and Terry, and of Elo's ratings.
@@ -20,15 +20,15 @@ from agents.match.results import MatchResult
 POINTS = 400 / np.log(10)
 """Rating points for each unit of the logarithm of strength: 400 points are odds of ten to one, as in chess."""
 PSEUDO_WINS = 0.5
-"""Added to each pair, both ways: a policy that never wins has a rating, and thousands of games hardly feel it."""
+"""Wins added to each pair in both directions, so that a policy that never wins has a finite rating."""
 
 Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Rating:
-    """How strong a policy is, in points above the anchor, with its interval. An end is infinite where no win bounds the
-    rating: a policy that has won every game may be stronger than any number says."""
+    """The strength of a policy in points above the anchor, with its interval. An end is infinite where no win bounds
+    the rating, for example the upper end of a policy that has won every game."""
 
     policy: str
     mean: float
@@ -43,14 +43,14 @@ def ratings(results: Sequence[MatchResult], anchor: str | None = None) -> tuple[
     """Rate all policies of some matches.
 
     The intervals are those of `agents.match.intervals.interval` for the rate at which a policy would beat the anchor
-    alone, as ratings. So two extreme deals are added: one in which the policy wins all of its games and the anchor
-    none, and the reverse. The variance is that of Huber and White, with the deal as the cluster: matches of one seed at
-    one number of players share their deals. An end is infinite where the rate may be 0 or 1: with few deals, and where
-    no chain of wins leads from one of the two to the other, so that the likelihood has no maximum (Ford, Am. Math.
-    Monthly 64, 1957).
+    alone, converted to ratings. So two extreme deals are added: one in which the policy wins all of its games and the
+    anchor none, and the reverse. The variance is that of Huber and White with the deal as the cluster, since matches
+    with one seed and one number of players share their deals. An end is infinite where the rate may be 0 or 1. That
+    happens with few deals, and where no chain of wins leads from one of the two to the other, so that the likelihood
+    has no maximum (Ford, Am. Math. Monthly 64, 1957).
 
     Args:
-        results: together they must compare every policy with every other, if only by way of others.
+        results: together they must connect every policy with every other, directly or by way of others.
         anchor: the policy whose rating is 0; None for the first.
 
     Returns:
@@ -78,7 +78,7 @@ def ratings(results: Sequence[MatchResult], anchor: str | None = None) -> tuple[
 
 
 class _Match:
-    """What counts of a match, by the number of each policy.
+    """What ratings need from a match, by the number of each policy.
 
     Attributes:
         key: matches with the same key share their deals.
@@ -98,7 +98,7 @@ class _Match:
 
     def extreme_deals(self, up: int, down: int) -> Matrix:
         """Wins in two deals, (2, policies): one in which `up` wins all games it can and `down` none, and the reverse.
-        Nobody wins in a match of others, so that such a match adds nothing."""
+        A match in which the two don't play adds no wins."""
         deals: Matrix = self.seatings * np.stack([self._all_to(up, down), self._all_to(down, up)])
         return deals
 
@@ -114,7 +114,7 @@ class _Match:
 
 
 def _interval(matches: Sequence[_Match], policy: int, anchor: int) -> tuple[float, float]:
-    """For the difference of the logarithms of two strengths."""
+    """The probability of a win, by the difference of the logarithms of two strengths."""
     wins = [np.vstack([match.wins, match.extreme_deals(policy, anchor)]) for match in matches]
     seats, totals = [match.seats for match in matches], [won.sum(axis=0) for won in wins]
     logs = strengths(seats, totals)
@@ -141,7 +141,7 @@ def _interval(matches: Sequence[_Match], policy: int, anchor: int) -> tuple[floa
 
 
 def _log_odds(rate: float) -> float:
-    """Infinite for rates that are not between 0 and 1."""
+    """The logarithm of the odds of a rate; infinite for rates that are not between 0 and 1."""
     if not 0 < rate < 1:
         return -np.inf if rate <= 0 else np.inf
     return float(np.log(rate / (1 - rate)))

@@ -35,9 +35,10 @@ class MatchResult:
     """The result of a match of D deals in R seatings."""
 
     policies: tuple[str, ...]
-    """Their names."""
+    """The names of the policies."""
     lineup: tuple[int, ...]
-    """The policy in each seat of the first seating, by its index in `policies`. In seating r all sit r seats on."""
+    """The policy in each seat of the first seating, by its index in `policies`. In seating r each policy sits r seats
+    further on."""
     seed: int
     rules: Rules
     winners: npt.NDArray[np.int8]
@@ -45,7 +46,7 @@ class MatchResult:
     decisions: npt.NDArray[np.int32]
     """(D, R), decisions in the game."""
     confidence: float = CONFIDENCE
-    """Level of the intervals. In a match that could stop early it is that of the last look, which is higher."""
+    """Level of the intervals. In a match that could stop early it is the level of the last look, which is higher."""
 
     @property
     def num_players(self) -> int:
@@ -62,7 +63,7 @@ class MatchResult:
 
     @property
     def truncated(self) -> int:
-        """Games cut off by `max_decisions` of `play_match`. Nobody wins them."""
+        """Games cut off by `max_decisions` of `play_match`. They have no winner."""
         return int((self.winners == TRUNCATED).sum())
 
     @cached_property
@@ -88,7 +89,7 @@ class MatchResult:
         return self._rate(self.by_deal(policy), 1 / self.lineup.count(self._index(policy)))
 
     def seat_rates(self) -> tuple[Rate, ...]:
-        """The win rate of each seat, whatever policy sits there; seat 0 begins."""
+        """The win rate of each seat over all policies that sat there; seat 0 begins."""
         return tuple(self._rate((self.winners == seat).mean(axis=1), 1.0) for seat in range(self.num_players))
 
     def _rate(self, by_deal: npt.NDArray[np.float64], most: float) -> Rate:
@@ -119,7 +120,7 @@ class MatchResult:
 
 
 def games_table(results: Sequence[MatchResult]) -> pa.Table:
-    """All games of some matches, one a row, for Parquet. The metadata "matches" say what was played, as JSON."""
+    """All games of some matches, one a row, for Parquet. The metadata "matches" hold the settings as JSON."""
     games = pa.concat_tables([_games_of(number, result) for number, result in enumerate(results)])
     matches = [
         {

@@ -1,8 +1,7 @@
 """Plays matches: the same deals in every seating of a line-up.
 
-Card luck dominates single games. So a line-up is moved on by one seat until every policy has sat in every seat, and
-each policy has held the same hands. The games of one deal are not independent, so the deal is the unit of the
-statistics.
+The cards decide most single games. So the line-up moves on by one seat until every policy has sat in every seat and
+has held the same hands. The games of one deal are not independent, so the deal is the unit of the statistics.
 """
 
 from __future__ import annotations
@@ -29,13 +28,12 @@ from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import checked_seed
 
 MAX_DECISIONS = 10_000
-"""Decisions after which a game is cut off. Under `play_drawn_card="forced"` rounds can be endless; otherwise hardly a
-game in a million takes a tenth of it."""
+"""Decisions after which a game is cut off. Only under `play_drawn_card="forced"` can rounds be endless."""
 
 
 @dataclass(frozen=True)
 class Stop:
-    """When a match may end before its last deal, by the win rate of the line-up's first policy."""
+    """When a match may end before its last deal, judged by the win rate of the line-up's first policy."""
 
     threshold: float | None = None
     """Stop as soon as the interval excludes this rate."""
@@ -50,13 +48,13 @@ class Stop:
             raise ValueError("stop needs a threshold or a width, got neither")
 
     def reached(self, rate: Rate) -> bool:
-        """Whether the match may end with this rate."""
+        """Whether a match with this rate may end."""
         excluded = self.threshold is not None and not rate.low <= self.threshold <= rate.high
         return excluded or (self.width is not None and rate.high - rate.low < self.width)
 
 
 def duel(policy: str | Policy, against: str | Policy, num_players: int = 2, **options: Any) -> MatchResult:
-    """One policy at tables of another: it sits in each of the seats in turn. Options as in `play_match`."""
+    """Play one policy at tables of another; it sits in each of the seats in turn. Options as in `play_match`."""
     return play_match([policy] + [against] * (num_players - 1), **options)
 
 
@@ -74,20 +72,19 @@ def play_match(
 ) -> MatchResult:
     """Play the same deals in every seating of a line-up.
 
-    The line-up is moved on by one seat until it is again what it was: n seatings for n different policies or for one
-    against n - 1 of another. A seating that would only repeat another (the same policies in the same seats with the
-    same keys play the same game) is not played.
+    The line-up moves on by one seat until it is the first one again. So there are n seatings for n different policies,
+    or for one policy against n - 1 of another. No seating is played twice.
 
     Args:
         lineup: for each seat in turn a policy, or the name that `make_policy` makes one from. The same object or the
             same name is the same policy.
-        games: rounded up to whole deals.
-        seed: deal d has the same cards and keys in every match with this seed, whoever plays.
+        games: number of games, rounded up to whole deals.
+        seed: fixes the deals. Deal d has the same cards and keys in every match with this seed, for all policies.
         rules: as in `VecEnv`.
-        stop: when to end early; see `agents.match.intervals.looks` for what becomes of the intervals.
+        stop: when to end early; `agents.match.intervals.looks` explains the intervals of such a match.
         workers: processes that share the deals, or a `worker_pool` that several matches share. Policies are pickled.
-            What is lost with a worker that is killed is played again.
-        num_envs: games that a process plays side by side. Like `workers` it changes nothing but the speed.
+            If a worker is killed, its deals are played again.
+        num_envs: games that a process plays side by side. Like `workers`, it changes only the speed.
         max_decisions: decisions after which a game is cut off.
         progress: show a bar on standard error; or the `progress_bar` that counts the games of several matches.
 
@@ -121,7 +118,7 @@ def _counting(progress: bool | tqdm, games: int) -> AbstractContextManager[tqdm]
 def _set_up(
     lineup: Sequence[str | Policy], rules: Rules, seed: int, max_decisions: int, num_envs: int
 ) -> tuple[MatchSetup, tuple[str | Policy, ...]]:
-    """The setup, and each policy once, as it was given."""
+    """The setup, and each policy once, in the form that it was given in."""
     rules.check(len(lineup))
     check_whole("max_decisions", max_decisions, 1, (1 << 31) - 1)
     check_whole("num_envs", num_envs, 1, 1 << 20)
@@ -143,7 +140,7 @@ def _made(given: Sequence[str | Policy]) -> list[Policy]:
 
 
 def _chunks(deals: range, setup: MatchSetup) -> list[range]:
-    """Parts of these deals: enough that workers end together and a bar moves, few enough that batches stay full."""
+    """Divide the deals into enough parts that workers end together and a bar moves, but few enough for full batches."""
     number = min(max(4 * cores(), len(deals) * setup.seatings // (4 * setup.num_envs)), len(deals))
     edges = [deals.start + len(deals) * part // number for part in range(number + 1)]
     return [range(begin, end) for begin, end in pairwise(edges)]

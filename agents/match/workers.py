@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 RESTARTS = 3
-"""How many times a pool begins anew in one call, after a worker has been killed."""
+"""How many times one call starts new processes after a worker has been killed."""
 
 
 def cores() -> int:
@@ -26,8 +26,8 @@ def cores() -> int:
 
 
 class WorkerPool:
-    """Worker processes with one thread each. If a worker is killed, what has not been finished runs once more in new
-    processes. So functions must be pure: the same item gives the same result."""
+    """Worker processes with one thread each. If a worker is killed, unfinished items run again in new processes. So
+    functions must be pure: the same item gives the same result."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
@@ -46,7 +46,7 @@ class WorkerPool:
                 number += 1
 
     def completed(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[int, Result]]:
-        """Each result as soon as there is one, after the number of its item.
+        """Yield (number of the item, result) as soon as each result is there.
 
         Raises:
             ChildProcessError: workers have been killed more than `RESTARTS` times.
@@ -76,7 +76,7 @@ class WorkerPool:
         )
 
     def _submit(self, function: Callable[[Item], Result], items: dict[int, Item]) -> dict[Future[Result], int]:
-        """The futures of the items, as many as the pool takes: it takes none after a worker has been killed."""
+        """Submit the items, and return their futures; after a worker has been killed, the pool takes no more."""
         running = dict[Future[Result], int]()
         for number, item in items.items():
             try:
@@ -92,7 +92,7 @@ class WorkerPool:
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[int | WorkerPool]:
-    """Processes for the `workers` of several matches. One worker is this process itself."""
+    """Open the processes that several matches share as `workers`. A single worker is this process itself."""
     check_whole("workers", workers, 1, 1024)
     if workers == 1:
         yield 1
@@ -105,7 +105,7 @@ def worker_pool(workers: int) -> Iterator[int | WorkerPool]:
 
 
 def _prepare_worker() -> None:
-    """Give torch one thread: there are as many workers as cores, and torch would start as many threads in each."""
+    """Give torch one thread. There are as many workers as cores, and each would start as many threads again."""
     os.environ["OMP_NUM_THREADS"] = "1"  # for a torch that is imported later
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `experiments.__main__.prepare`
     if "torch" in sys.modules:
