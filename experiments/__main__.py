@@ -38,8 +38,8 @@ GROUPS = {
         "core_speed": "speed of the environments beside RLCard, and instructions per decision",
     },
 }
-"""The commands by what they are for, each with a line that explains it. A command is a module of
-`experiments.commands` with HELP, a dataclass Config and a function main."""
+"""The commands in groups, each with a line of help. A command is a module of `experiments.commands` with HELP, a
+dataclass Config and a function main."""
 
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 
@@ -57,7 +57,7 @@ def usage() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command; return the exit status: 2 for wrong arguments, 130 for Ctrl-C, 1 for a reader that has gone."""
+    """Run a command; return the exit status: 2 for wrong arguments, 130 for Ctrl-C, 1 if nothing reads the output."""
     if arguments in (["-h"], ["--help"]):
         print(usage())
         return 0
@@ -99,14 +99,14 @@ def _run(name: str, flags: list[str]) -> int:
 
 
 def prepare() -> None:
-    """Settings of the process that make learning faster. They do nothing where there is no such switch.
+    """Set up the process for fast learning. Settings that a system does not have are skipped.
 
-    A gradient step frees tens of megabytes and needs them again at once. The C library (glibc) should keep them,
-    because getting them back from the system as fresh pages is slow.
+    A gradient step frees tens of megabytes and needs them again at once. The C library (glibc) is told to keep this
+    memory, because fresh pages from the system are slow.
 
-    After a product torch's threads spin for a while (libgomp: milliseconds) in case there is another one, and so keep
-    the threads of the games off the cores. They should sleep, or with libgomp spin for some microseconds only. Both
-    variables are read when torch is loaded, so this must come first.
+    After a matrix product torch's threads spin for a while in case there is another one, and so keep the threads of the
+    games off the cores. They are told to sleep, or with libgomp to spin only for microseconds. Call this before torch
+    is loaded, which is when it reads both variables.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")

@@ -21,7 +21,7 @@ def parse(module: Any, name: str, arguments: Sequence[str]) -> Any:
 
     Raises:
         ValueError: there is no such file or flag, or a list has commas.
-        SystemExit: a value does not fit its flag, which tyro has explained, or help was asked for.
+        SystemExit: a value does not fit its flag, and tyro has explained why; or you asked for help.
     """
     default, rest = None, list[str]()
     words = iter(arguments)
@@ -94,7 +94,7 @@ def _refuse_commas(words: Sequence[str], kinds: dict[str, Any]) -> None:
 
 
 def _explain_unknown(unknown: Sequence[str], words: Sequence[str], kinds: dict[str, Any]) -> str:
-    """What is wrong with the first word that belongs to no flag."""
+    """The message for the first word that belongs to no flag."""
     word = unknown[0]
     if word.startswith("--"):
         known = [*kinds, *(f"{head}no-{tail}" for head, tail in map(_split, kinds) if kinds[head + tail] is bool)]
@@ -108,6 +108,6 @@ def _explain_unknown(unknown: Sequence[str], words: Sequence[str], kinds: dict[s
 
 
 def _split(flag: str) -> tuple[str, str]:
-    """The path of a flag, and its name: --game. and rules."""
+    """The path of a flag and its name, such as "--game." and "rules"."""
     head, dot, tail = flag.rpartition(".")
     return (head + dot, tail) if dot else ("--", flag.removeprefix("--"))

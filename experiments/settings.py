@@ -15,7 +15,7 @@ from uno_flex_env.errors import did_you_mean
 
 
 def read(kind: type, path: Path) -> Any:
-    """The dataclass `kind` with the settings that a TOML file names; the others keep their defaults.
+    """Read the dataclass `kind` from a TOML file; settings that the file does not name keep their defaults.
 
     Raises:
         ValueError: the file is not TOML, a setting is unknown (the message lists the known ones) or has a wrong type,
@@ -34,7 +34,7 @@ def from_table(kind: type, table: Mapping[str, Any], inside: str = "") -> Any:
     """The dataclass `kind` with the settings in `table`; a field that is a dataclass itself is a table in the table.
 
     Args:
-        inside: what stands before the names of settings in messages, such as "game.".
+        inside: prefix of the names of settings in messages, such as "game.".
     """
     types = get_type_hints(kind)
     names = [field.name for field in fields(kind)]
@@ -78,6 +78,6 @@ def _checked(name: str, value: Any, wanted: Any) -> Any:
 
 
 def check_folder_name(name: str) -> None:
-    """ValueError unless `name` can be that of a folder for results."""
+    """Raise ValueError unless `name` can name a folder for results."""
     if not name or name == ".." or Path(name).name != name:
         raise ValueError(f"name must be that of a folder, got {name!r}")

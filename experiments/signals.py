@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from types import FrameType
 
 PATIENCE = 3.0
-"""Seconds after a signal in which others are ignored, while the command saves its work."""
+"""Seconds after a signal in which further signals are ignored, while the command saves its work."""
 
 
 @contextmanager
 def signals_unwind() -> Iterator[None]:
     """Make SIGTERM (`kill`) and SIGHUP (a closed window) raise SystemExit, as Ctrl-C raises KeyboardInterrupt.
 
-    So a command that is ended saves its work. A closed window often sends several signals at once: those that follow
-    within PATIENCE seconds are ignored, Ctrl-C included. A later one ends a command that hangs. A signal that the
-    process already ignores, as under `nohup`, stays ignored.
+    So a command can save its work when it is ended. A closed window often sends several signals at once, so signals
+    that follow within PATIENCE seconds are ignored, Ctrl-C included. A later signal ends a command that hangs. A signal
+    that the process already ignores, as under `nohup`, stays ignored.
     """
     first: float | None = None
 

@@ -1,4 +1,4 @@
-"""The rules by which networks were trained, beside those of a match."""
+"""Compares the rules that networks were trained by with the rules of a match."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from uno_flex_env.rules import Rules
 
 
 def compare_rules(policies: Iterable[str], rules: Rules, *, other_rules: bool) -> None:
-    """Say on standard error which of these policies were trained by other rules than those of the match.
+    """Report on standard error which of these policies were trained by other rules than those of the match.
 
-    The target score is left out: it changes no round.
+    The target score is left out, since it changes no round.
 
     Raises:
-        ValueError: a policy was trained by house rules, but the match is by the official ones, which nobody has asked
-            for with `other_rules`.
+        ValueError: a policy was trained by house rules, the match is by the official ones, and `other_rules` is off.
     """
     rules = replace(rules, target_score=Rules().target_score)
     for policy in dict.fromkeys(policies):

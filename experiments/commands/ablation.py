@@ -13,9 +13,9 @@ from experiments.match_tables.worth_table import worth_table
 from uno_flex_env.errors import did_you_mean
 
 HELP = """\
-Measure what each heuristic of the expert is worth: the expert has one seat, the expert without the heuristic all other
-seats, and every deal is played from every seat. The worth is by how many points the win rate exceeds the fair share,
-with a 95 % interval.
+Measure what each heuristic of the expert is worth. The expert has one seat, the expert without the heuristic has all
+other seats, and every deal is played from every seat. The worth is the win rate minus the fair share, in percentage
+points with a 95 % interval.
 
   python -m experiments ablation --players 2 4 --games 20000
   python -m experiments ablation hold_wilds chain_turns --players 8
@@ -29,7 +29,7 @@ class Config(MatchSettings):
     """Settings of an ablation."""
 
     without: tyro.conf.Positional[tuple[str, ...]] = NAMES
-    """The heuristics to leave out, one at a time."""
+    """The heuristics to measure. Each match leaves out one of them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

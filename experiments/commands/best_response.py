@@ -5,8 +5,8 @@ from __future__ import annotations
 from experiments.training.exploitability import BestResponseConfig, best_response
 
 HELP = """\
-Train new learners against a frozen policy in all other seats, and report what the best of them gains. The gain is a
-lower bound of the policy's exploitability.
+Measure how far a policy can be exploited: train new learners against it, with the frozen policy in all other seats, and
+report what the best of them gains. The gain is a lower bound of the policy's exploitability.
 
   python -m experiments best_response runs/quick --seeds 3
   python -m experiments best_response runs/two_players:greedy --train.decisions 100_000_000 --train.network.width 512

@@ -15,9 +15,8 @@ from uno_flex_env.bench.report import as_json, as_table, load
 from uno_flex_env.progress import Progress
 
 HELP = """\
-Measure how many times as fast as RLCard's UNO the environments are, and count the instructions that a decision costs.
-`python -m uno_flex_env bench` measures all else. RLCard has to be installed for the first (pip install rlcard==1.2.0),
-Valgrind for the second.
+Compare the speed of the environments with RLCard's UNO, and count the instructions that a decision costs. The first
+needs RLCard (pip install rlcard==1.2.0), the second needs Valgrind. `python -m uno_flex_env bench` measures the rest.
 
   python -m experiments core_speed
   python -m experiments core_speed --no-rlcard --instructions
@@ -29,15 +28,15 @@ class Config:
     """Settings of the measurement."""
 
     rlcard: bool = True
-    """Run in turn with RLCard's UNO."""
+    """Measure the environments and RLCard's UNO in turn."""
     instructions: bool = False
     """Count the instructions of a decision with Callgrind, which takes minutes."""
     runs: int = 7
-    """Runs in which everything takes turns; the medians count."""
+    """Number of runs. Each run measures everything in turn, and the medians are shown."""
     seconds: float = 0.2
-    """Time for each measurement in each run."""
+    """Seconds for each measurement in a run."""
     json: Path | None = None
-    """Write everything measured to this file too."""
+    """A JSON file to write, with everything that was measured."""
 
     def __post_init__(self) -> None:
         if not (self.rlcard or self.instructions):

@@ -14,7 +14,7 @@ from experiments.training.learning_curves import curves, read_points, to_csv
 HELP = """\
 Draw learning curves: the mean win rate against each baseline over runs that differ only in their seeds, with a band
 from the worst to the best run. Runs of one name (wide, wide-2, wide-3) make one curve, so you can compare several
-names. The numbers go to a CSV file beside the picture, from which the picture can be drawn again.
+names. The numbers go to a CSV file beside the picture. You can draw the picture again from that file.
 
   python -m experiments curves runs/two_players runs/two_players-2 runs/two_players-3 --out docs/learning.png
   python -m experiments curves docs/learning.csv --out docs/learning.png

@@ -31,7 +31,7 @@ class Config:
     policy: tyro.conf.Positional[str] = "champion"
     """The network: champion, the folder of a training run, or a .safetensors file."""
     to: Path | None = None
-    """The .onnx file to write or replace. The default is the network's name, in the current folder."""
+    """The .onnx file to write or replace. The default is the network's name in the current folder."""
 
     def __post_init__(self) -> None:
         if find_policy(self.policy) is None:

@@ -47,9 +47,9 @@ class Config(PolicyMatchSettings):
     players: tuple[int, ...] = (2, 4, 8)
     """Numbers of players, separated by spaces: --players 2 4 8. Each of them has a column."""
     search_games: int = 400
-    """Games of each match of a policy that searches, in place of --games: search is slow."""
+    """Games of each match of a policy that searches, instead of --games, since search is slow."""
     name: str = "ladder"
-    """The results go to runs/ladder/NAME. Results that are there already, with the same settings, are kept."""
+    """The results go to runs/ladder/NAME. Results in that folder are kept if they have the same settings."""
 
     def __post_init__(self) -> None:
         check_policies(

@@ -20,11 +20,11 @@ class Config:
     """Settings of the measurement."""
 
     repeats: int = 3
-    """How many times everything is measured in turn; the medians are shown."""
+    """Number of runs. Each run measures everything in turn, and the medians are shown."""
     seconds: float = 8.0
-    """The least number of seconds of each measurement."""
+    """Seconds that each measurement takes at least."""
     num_envs: int = 4096
-    """Games that our learner plays side by side."""
+    """Games that this project's learner plays side by side."""
     num_threads: int = 0
     """Threads of torch and of the games; 0 uses every core that this process may use."""
 

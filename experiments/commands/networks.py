@@ -13,8 +13,8 @@ from agents.network import ActorCritic, Kind, NetworkConfig
 from experiments.training.network_costs import cost, layers, multiply_adds, parameters, short_name, title
 
 HELP = """\
-Print the layers, parameters and cost of each kind of network, with and without a privileged critic. The cost is that of
-a pass through the whole network on one core, as in training. Play leaves the privileged critic out.
+Print the layers, parameters and cost of each kind of network, with and without a privileged critic. The cost is the
+time of a pass through the whole network on one core, as in training. Play does not use the privileged critic.
 
   python -m experiments networks
   python -m experiments networks --width 512 --layers 3
@@ -26,15 +26,15 @@ class Config:
     """Settings of the networks, and of the measurement."""
 
     width: int = 256
-    """Units of every hidden layer."""
+    """Units in each hidden layer."""
     layers: int = 2
     """Number of hidden layers, or of residual blocks."""
     history: int = 16
-    """Past events that networks of the kind "history" read."""
+    """How many past events a network of the kind "history" reads."""
     batches: tuple[int, ...] = (1, 4096)
-    """Batch sizes, separated by spaces; the cost is measured for each."""
+    """Batch sizes, separated by spaces. The cost is measured for each of them."""
     seconds: float = 0.3
-    """Seconds for each cost, which is the median of the measurements that fit."""
+    """Seconds for each cost, which is the median of all measurements in that time."""
 
     def __post_init__(self) -> None:
         if not self.batches or min(self.batches) < 1:

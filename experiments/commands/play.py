@@ -14,7 +14,7 @@ from experiments.terminal.session import Session
 from experiments.trained_rules import compare_rules
 
 HELP = """\
-Play against policies, here in the terminal. `help` at the prompt says what can be typed, `?` asks for a hint.
+Play against policies in the terminal. Type `help` at the prompt to see what you can type, and `?` for a hint.
 
   python -m experiments play
   python -m experiments play --opponent champion --players 3
@@ -26,7 +26,7 @@ Config = PlayConfig
 
 
 def main(config: PlayConfig) -> int:
-    """Play. The record is saved in any case; the exit status is 1 if it could not be."""
+    """Play. The record is always saved; the exit status is 1 if that fails."""
     policies = (*config.opponent, config.hints)
     compare_rules(policies, current(config.start()).rules, other_rules=config.other_rules)
     torch.set_num_threads(1)  # as in match play, so that a search is as strong

@@ -18,14 +18,14 @@ from experiments.trained_rules import compare_rules
 from uno_flex_env.rules import Rules
 
 HELP = """\
-When is a flex best spent? Plays thousands of positions on to their ends, with the Power green and red and with every
-candidate move, and duels of policies that differ only in when they flex.
+Simulate when a flex is best spent. The study plays thousands of positions to the end of the round, with the Power green
+and red and with each candidate move. It also plays duels of policies that differ only in when they flex.
 
   python -m experiments study flex_timing --policy champion --players 2 3 4 6 8
   python -m experiments study --config configs/study/smoke.toml
 
-The folder --out gets the raw results as Parquet with the settings, figures (PNG, SVG) and appendix.md, which shows them
-all. A command that was interrupted goes on from there when you give it again. The same settings give the same numbers.
+The folder --out gets the settings, the raw results as Parquet, the figures (PNG, SVG), and appendix.md, which shows
+them all. An interrupted study continues when you give the same command again. The same settings give the same numbers.
 """
 
 

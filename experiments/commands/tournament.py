@@ -17,9 +17,9 @@ from experiments.trained_rules import compare_rules
 from uno_flex_env.batch import BOTS
 
 HELP = """\
-Play a round robin: at each number of players, one seat of every policy meets every other policy in all other seats, and
-every deal is played from every seat. Prints cross tables and ratings (Plackett-Luce: 400 points are odds of ten to
-one), with 95 % intervals.
+Play a round robin. At each number of players, every policy takes one seat against every other policy in all other
+seats, and every deal is played from every seat. The result is cross tables and ratings (Plackett-Luce: 400 points are
+odds of ten to one), with 95 % intervals.
 
   python -m experiments tournament flex_any flex_when_stuck expert
   python -m experiments tournament expert runs/quick runs/quick:greedy --players 2 4 8 --games 20000

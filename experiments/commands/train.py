@@ -11,17 +11,17 @@ from experiments.training.train_config import TrainConfig
 from experiments.training.training_run import begin, resume, run
 
 HELP = """\
-Train an agent by self-play with PPO: in thousands of games at once, all seats learn. The run ends with a table of win
-rates.
+Train an agent by self-play with PPO. It plays thousands of games at once and learns from all seats. The run ends with a
+table of win rates.
 
   python -m experiments train --config configs/train/quick.toml
   python -m experiments train --config configs/train/four_players.toml --name wide --network.width 512 --seed 2
-  python -m experiments train --resume runs/quick        continue after a kill, from the last checkpoint, bit for bit
+  python -m experiments train --resume runs/quick        continue an interrupted run, bit for bit
   tensorboard --logdir runs
 
-The folder runs/NAME gets policy.safetensors, config.json, metrics.jsonl and TensorBoard events. In `evaluate` and the
-other commands, runs/NAME plays the actions with the network's probabilities, and runs/NAME:greedy always plays the
-likeliest one, as the charts and the final table do.
+The folder runs/NAME gets policy.safetensors, config.json, metrics.jsonl and TensorBoard events. In other commands the
+policy runs/NAME samples actions with the network's probabilities, and runs/NAME:greedy always takes the likeliest one.
+The charts and the final table measure runs/NAME:greedy.
 """
 
 
@@ -30,8 +30,8 @@ class Config(TrainConfig):
     """Settings of a training run, or the run to continue."""
 
     resume: Path | None = None
-    """Continue the run in this folder. All settings are the run's own, so the only other flag that may be given is
-    --num-threads; with another number than before, the run does not go on bit for bit."""
+    """Continue the run in this folder with the settings that it has. The only other flag that you can give is
+    --num-threads; with another number of threads than before, the run does not continue bit for bit."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

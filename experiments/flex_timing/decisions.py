@@ -1,4 +1,4 @@
-"""Decisions whose candidates were tried: differences between the best of each kind, without selection bias."""
+"""Decisions with tried candidates: differences between the best candidates of two kinds, without selection bias."""
 
 from __future__ import annotations
 
@@ -114,16 +114,16 @@ class Tried:
         return share
 
     def difference(self, one: Whole, other: Whole, half: int | None = None) -> Floats:
-        """(N,), the win rate of one candidate less that of another, both given as rows; NaN where one is missing."""
+        """(N,), the win rate of one candidate minus that of another, both given as rows; NaN where one is missing."""
         won = self.won(half)
         return np.where((one >= 0) & (other >= 0), won[one] - won[other], np.nan)
 
     def best(self, one: Flags, other: Flags) -> Floats:
-        """(N,), the best of some candidates less the best of others, in win rate; NaN where either has none.
+        """(N,), the best of some candidates minus the best of others, in win rate; NaN where either has none.
 
         The best are chosen in one half of the worlds and compared in the other half, then with the halves exchanged.
-        So a candidate gains nothing from being lucky where it was chosen (the winner's curse). ValueError with fewer
-        than two worlds.
+        So the choice of a candidate does not bias its result (the winner's curse). ValueError with fewer than two
+        worlds.
         """
         if self.worlds < 2:
             raise ValueError(f"choosing in one half of the worlds needs at least two, got {self.worlds}")
@@ -158,8 +158,8 @@ class Tried:
         return np.where((one >= 0) & (other >= 0), _clear(plus, minus, size), 0)
 
     def sure_by_chance(self, one: Whole, other: Whole) -> float:
-        """The share of decisions in which `sure` would find a difference between equally good candidates: each world
-        that only one of the two wins is then as likely to be won by the other."""
+        """The share of decisions in which `sure` would find a difference if the two candidates were equally good. Then
+        a world that only one of them wins is equally likely to be won by either."""
         plus, minus = self._worlds_apart(one, other)
         apart = plus + minus
         wins = np.arange(self.worlds + 1)

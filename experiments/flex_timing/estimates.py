@@ -1,4 +1,4 @@
-"""Means over independent deals with their intervals, and corrections for many comparisons."""
+"""Means over independent deals with their intervals, and the correction for many comparisons."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, null: float = 0.0) -> Estim
 
 
 def difference(one: Estimate, other: Estimate) -> Estimate:
-    """One estimate less another, from the width of their intervals. Both are taken as independent; for estimates from
-    the same deals the interval is wider than necessary."""
+    """One estimate minus another, with an interval from the widths of their intervals. Both are taken as independent;
+    for estimates from the same deals the interval is wider than necessary."""
     mean = one.mean - other.mean
     half = float(np.hypot(one.high - one.low, other.high - other.low)) / 2
     p = 2 * float(ndtr(-abs(mean) * ndtri((1 + CONFIDENCE) / 2) / half))
@@ -90,8 +90,8 @@ def difference(one: Estimate, other: Estimate) -> Estimate:
 
 
 def holm(family: Mapping[Key, Estimate]) -> dict[Key, Estimate]:
-    """The same estimates with adjusted p-values: below 0.05, the chance of any false claim in the family is at most 5 %
-    (Holm, Scand. J. Statist. 6, 1979)."""
+    """The same estimates with adjusted p-values. If you claim a difference where one is below 0.05, the chance of any
+    false claim in the family is at most 5 % (Holm, Scand. J. Statist. 6, 1979)."""
     order = sorted(family, key=lambda key: family[key].p)
     adjusted, reached = dict[Key, Estimate](), 0.0
     for place, key in enumerate(order):
@@ -111,7 +111,7 @@ def by_group(groups: npt.NDArray[Any], values: Floats, enough: int = 50, **bound
 
 
 def points(value: Estimate, signed: bool = True) -> str:
-    """An estimate as text in percentage points; with a sign, a star marks a `sure` difference."""
+    """An estimate as text in percentage points. With `signed`, a star marks a `sure` difference."""
     if np.isnan(value.mean):
         return "-"
     numbers = [round(100 * number, 1) + 0.0 for number in (value.mean, value.low, value.high)]  # no -0.0

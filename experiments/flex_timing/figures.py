@@ -1,4 +1,4 @@
-"""Figures of the study of flex timing, readable in gray and for color-blind people."""
+"""Figures of the study of flex timing, which can be read in gray and by color-blind people."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def new(width: float, height: float) -> Figure:
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """Write a figure as PNG and SVG, with the same bytes each time."""
+    """Write a figure as PNG and SVG. The same figure gives the same bytes."""
     for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
         file = BytesIO()
         with mpl.rc_context({"svg.hashsalt": "uno-flex", "svg.fonttype": "none"}):
@@ -138,11 +138,11 @@ def maps(cells: Mapping[int, Mapping[tuple[int, int], Estimate]]) -> Figure:
 
 def _dots(axes: Axes, rows: Sequence[str], cells: Mapping[tuple[int, int], Estimate], numbers: Sequence[int]) -> None:
     """Estimates with their intervals: a row for each label, a marker for each number of players."""
-    spread = 0.7 / max(len(numbers), 1)
+    gap = 0.7 / max(len(numbers), 1)
     for order, players in enumerate(numbers):
         color, marker = _style(players, numbers)
         found = {row: value for (number, row), value in cells.items() if number == players}
-        at = [row + (order - (len(numbers) - 1) / 2) * spread for row in found]
+        at = [row + (order - (len(numbers) - 1) / 2) * gap for row in found]
         mean = np.array([value.mean for value in found.values()])
         label, errors = f"{players} players", _errors(list(found.values()))
         axes.errorbar(mean, at, xerr=errors, color=color, marker=marker, linestyle="", markersize=5, label=label)

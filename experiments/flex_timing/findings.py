@@ -29,11 +29,11 @@ BINS: dict[str, tuple[int, ...]] = {
 }
 """Where the bins of a feature begin; the last one is open."""
 ENOUGH = 30
-"""The fewest deals of an estimate that is shown."""
+"""The least number of deals in an estimate that is shown."""
 
 
 def binned(name: str, values: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    """The begin of each value's bin, of the shape of the values."""
+    """The first value of each value's bin, in the shape of the values."""
     edges = np.array(BINS[name])
     return edges[np.clip(np.searchsorted(edges, values, side="right") - 1, 0, None)]
 
@@ -88,14 +88,14 @@ class Results:
 
 
 def power_worth(pairs: Mapping[str, npt.NDArray[Any]]) -> Floats:
-    """(N,), for each decision: the win rate with the Power green less that with it red."""
+    """(N,), for each decision: the win rate with a green Power minus the win rate with a red one."""
     worth: Floats = (pairs["green"] - pairs["red"]) / pairs["repeats"]
     return worth
 
 
 def alone_worth(pairs: Mapping[str, npt.NDArray[Any]]) -> Floats:
-    """(N,), for each decision: the win rate with all other Powers red less that with them as they are. The player's own
-    Power is green in both."""
+    """(N,), for each decision: the win rate with all other Powers red minus the win rate with them as they are. The
+    player's own Power is green in both."""
     worth: Floats = (pairs["last"] - pairs["green"]) / pairs["repeats"]
     return worth
 
@@ -107,7 +107,7 @@ def power_by_players(results: Results, variant: str = "main") -> dict[int, Estim
 
 
 def alone_by_players(results: Results) -> dict[int, Estimate]:
-    """What it is worth that all other Powers are red, by players."""
+    """The worth of all other Powers being red, by players."""
     pairs = results.pairs()
     return by_group(pairs["num_players"], alone_worth(pairs), ENOUGH)
 
@@ -179,12 +179,12 @@ class Agreement:
     clear: Estimate
     """Share of the decisions in which the interval of the difference, over the worlds, excludes zero."""
     by_chance: float
-    """What this share would be if the two were equally good in every decision."""
+    """The share that is expected if the two are equally good in every decision."""
     agrees: Estimate
     """How often the policy chooses the better one there."""
     regret: Estimate
-    """How much it loses where it chooses the worse one; a decision is clear in one half of the worlds and measured
-    in the other half. Positive values are losses."""
+    """How much it loses where it chooses the worse one. One half of the worlds decides what is clear, and the loss is
+    measured in the other half. Positive values are losses."""
 
 
 def agreement(results: Results, situation: Situation, players: int | None) -> Agreement:
@@ -216,8 +216,8 @@ def _of(values: npt.NDArray[Any], least: float) -> Estimate:
 
 
 def by_kind(results: Results) -> Cells:
-    """The favorite flex of a kind less the favorite other play, by players and kind of flex; one family. Zero players
-    stand for three and more together."""
+    """The favorite flex of a kind minus the favorite other play, by players and kind of flex; one family. The key 0
+    stands for three and more players together."""
     tried = results.tried("hold")
     other, players = tried.rows(tried.kind(OTHER) & tried.columns["favorite"]), tried["num_players"]
     at = {number: players == number for number in results.players} | {0: players > 2}
@@ -250,8 +250,8 @@ def by_kind_and_leader(results: Results) -> dict[tuple[int, int], Estimate]:
 
 
 def by_target(results: Results) -> dict[tuple[int, str], Estimate]:
-    """By players and by other target: a flex aimed at the smallest other hand less one aimed at the next player or the
-    largest hand, where the targets differ."""
+    """A flex aimed at the smallest other hand minus one aimed at the next player or at the largest hand, where the
+    targets differ; by players and by that other target."""
     cells = {}
     for players in results.players_in("target"):
         tried = results.tried("target", players=players)
@@ -289,8 +289,8 @@ class Reset:
     flexes_not_last: Estimate
     """The same for other players with a green Power."""
     icon: dict[str, tuple[Estimate, Estimate]]
-    """By the color of the player's Power: how often a classic number with the flip icon is chosen over one without, and
-    what that would be by chance."""
+    """How often a classic number with the flip icon is chosen over one without, and how often by chance; by the color
+    of the player's Power."""
     all_flip: dict[str, Estimate]
     """How often Wild All Flip is played where it can be: own Power "red", "green" beside others, "last" green one."""
 
@@ -320,7 +320,7 @@ def reset(results: Results, players: int) -> Reset:
 
 
 def ladder(results: Results, name: str, variant: str = "main") -> dict[tuple[int, str], Estimate]:
-    """By players and by how the one seat flexes: its win rate less the fair share; one family."""
+    """The win rate of the one seat minus the fair share, by players and by how it flexes; one family."""
     table = rows_where(results.matches, ladder=name, variant=variant)
     cells = {}
     for one in dict.fromkeys(table["one"].to_pylist()):
@@ -330,14 +330,14 @@ def ladder(results: Results, name: str, variant: str = "main") -> dict[tuple[int
 
 
 def _shares(match: pa.Table) -> dict[int, Floats]:
-    """By players: (D,), the share of each deal's games that are won."""
+    """(D,), the share of each deal's games that are won, by players."""
     players, wins, games = (match[name].to_numpy() for name in ("num_players", "wins", "games"))
     return {int(number): (wins / games)[players == number] for number in np.unique(players)}
 
 
 def rules_against_any(results: Results) -> dict[int, Estimate]:
-    """By players: the win rate of `flex_by_rules` less that of `flex_any`, both against `flex_when_stuck` on the same
-    deals."""
+    """The win rate of `flex_by_rules` minus that of `flex_any`, both against `flex_when_stuck` on the same deals, by
+    players."""
     duels = (rows_where(results.matches, variant="main", one=one) for one in ("flex_by_rules", "flex_any"))
     rules, others = map(_shares, duels)
     return holm({players: estimate(share - others[players]) for players, share in rules.items() if players in others})
@@ -347,7 +347,8 @@ def rules_against_any(results: Results) -> dict[int, Estimate]:
 
 
 def robust(results: Results) -> dict[tuple[int, str, str], Estimate]:
-    """By players, variant and question: "power", "spend", or how one seat flexes in the ladder `policy`."""
+    """The main estimates by players, variant and question. A question is "power", "spend", or how one seat flexes in
+    the ladder `policy`."""
     names = list(dict.fromkeys(results.twins["variant"].to_pylist()))
     all_players = sorted({players for name in names[1:] for players in results.players_in(variant=name)})
     found: dict[tuple[int, str, str], Estimate] = {}
@@ -363,7 +364,7 @@ def robust(results: Results) -> dict[tuple[int, str, str], Estimate]:
 
 
 def changes(cells: Mapping[tuple[int, str, str], Estimate]) -> dict[tuple[int, str, str], Estimate]:
-    """How much each estimate of `robust` differs from that of the main variant; one family."""
+    """Each estimate of `robust` minus that of the main variant; one family."""
     family = {}
     for (players, variant, what), value in cells.items():
         if variant != "main" and what != "as_learned" and (players, "main", what) in cells:

@@ -1,4 +1,4 @@
-"""The simulations of the study in parts: each part runs in any process, has a file of its own, and runs only once."""
+"""The simulations of the study, in parts. Each part can run in any process, runs once and has its own file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from experiments.flex_timing.twins import twins
 from uno_flex_env.seeding import decision_noise
 
 DEALS_AT_ONCE = {"resets": 1000, "twins": 500, "hold": 25, "stuck": 50, "target": 25}
-"""Deals in a part, which takes some seconds. They affect the results: a network's rounding depends on the batch."""
+"""Deals in a part. The number affects the results, since a network's rounding depends on the size of the batch."""
 LADDER: tuple[How, ...] = ("never", "first_chance", "when_stuck", "as_learned")
 BOTS = ("never_flex", "always_flex", "flex_any")
 """Rule bots that play against `flex_when_stuck`; they differ from it only in when they flex."""
@@ -61,7 +61,7 @@ class Job:
         return f"{self.stage}-{self.variant.name}-{self.num_players}-{self.first:06}.parquet"
 
     def run(self) -> bytes:
-        """Simulate; returns the rows as a Parquet file."""
+        """Simulate; return the rows as a Parquet file."""
         policy, rules, players = _policy(self.variant.policy), self.variant.rules, self.num_players
         deals, seed = range(self.first, self.last), self.seed
         if self.stage == "resets":
@@ -87,7 +87,7 @@ class Duel:
     games: int
     seed: int
     tree_rules: tuple[FlexRule, ...] = ()
-    """What the bot of the ladder `rules` goes by."""
+    """The rules that the bot of the ladder `rules` follows."""
 
     @property
     def file(self) -> str:
@@ -95,7 +95,7 @@ class Duel:
         return f"match-{self.variant.name}-{self.ladder}-{self.one}-{self.num_players}.parquet"
 
     def run(self) -> bytes:
-        """Play; returns the wins of each deal as a Parquet file."""
+        """Play; return the wins of each deal as a Parquet file."""
         one, others = self._sides()
         result = duel(one, others, self.num_players, games=self.games, seed=self.seed, rules=self.variant.rules)
         games = result.winners.shape[1]
@@ -114,7 +114,7 @@ class Duel:
 
 @lru_cache(maxsize=2)
 def _policy(name: str) -> Policy:
-    """Loaded once in each process."""
+    """The policy with this name, loaded once in each process."""
     return make_policy(name)
 
 
@@ -122,7 +122,7 @@ def _policy(name: str) -> Policy:
 
 
 def run_study(config: Config, pool: int | WorkerPool, facts: Mapping[str, Any]) -> None:
-    """Simulate all that has no file yet, and write the result files with these facts in their metadata.
+    """Simulate the parts that have no file yet, and write the result files with these facts in their metadata.
 
     The rules of the tree are fitted to the results before the duels of the ladder `rules` are played.
     """
@@ -171,7 +171,7 @@ def ladder_duels(config: Config) -> Iterator[Duel]:
 
 
 def rule_duels(config: Config, rules: tuple[FlexRule, ...]) -> Iterator[Duel]:
-    """The duels of a bot that goes by these rules."""
+    """The duels of a bot that follows these rules."""
     official = Variant("main", config.policy)
     for players in config.players:
         yield Duel(official, "rules", "flex_by_rules", players, config.budget.games, config.seed, rules)
@@ -206,7 +206,7 @@ def _run(part: Job | Duel) -> bytes:
 
 
 def parquet(columns: Mapping[str, Any], labels: Mapping[str, Any]) -> bytes:
-    """A Parquet file with these columns; each label becomes a column that says the same in every row."""
+    """A Parquet file with these columns. Each label becomes a column with the same value in every row."""
     rows = len(next(iter(columns.values()), ()))
     arrays = {name: _label(value, rows) for name, value in labels.items()}
     arrays |= {name: pa.array(_small(name, np.asarray(values))) for name, values in columns.items()}

@@ -1,4 +1,4 @@
-"""Powers over whole deals: how long they stay red, and what turns them green again."""
+"""Powers over whole rounds: how long they stay red, and what turns them green again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from uno_flex_env.rules import Rules
 
 ICONS = actions_where(lambda a: a.face is not None and FACES[a.face].flip_icon)
 PLAIN = OTHER_PLAYS & with_effect("none") & ~WILD_ACTIONS & ~FLEX_CARDS & ~ICONS
-"""Classic numbers without the flip icon, which icons are compared with."""
+"""Classic numbers without the flip icon, for comparison with those that have one."""
 ALL_FLIP = with_effect("flip_all")
 
 CAUSES = ("reset", "own icon", "all flip", "end")
@@ -85,7 +85,7 @@ class _Watch:
         self._changes(step, green, after.fields["green"].astype(np.int64), current_player)
 
     def finish(self, winners: npt.NDArray[np.int8]) -> None:
-        """Count what the end of the rounds decides."""
+        """Count what is known only at the end of the rounds."""
         self.counts["red_spells_end"] += (self.since >= 0).sum(axis=1)
         self.counts["rounds_with_reset"] += self.resetter >= 0
         self.counts["won_by_last_resetter"] += (self.resetter >= 0) & (self.resetter == winners)
@@ -112,7 +112,7 @@ class _Watch:
         self.since[rows] = np.where(was & ~now, turns, np.where(risen, -1, since))
 
     def _preferences(self, step: Step, green: Any, own: Any) -> None:
-        """Count what the policy plays where it can choose."""
+        """Count what the policy plays where it has a choice."""
         legal, rows, actions = step.decisions.action_mask != 0, step.rows, step.actions
         red, last = (green & own) == 0, green == own
         turn = legal[:, DRAW]

@@ -1,4 +1,4 @@
-"""The tables of the appendix and of the page, in Markdown, all from the raw results."""
+"""The tables of the appendix and of the page, in Markdown, from the raw results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROBUST = {
     "first_chance": "`first_chance`",
     "when_stuck": "`when_stuck`",
 }
-"""The questions that are asked again of other players and rules, as heads of a table."""
+"""The questions that are repeated with other players and rules, as heads of a table."""
 
 
 def all_tables(results: Results, facts: Mapping[str, Any]) -> dict[str, str]:
@@ -99,7 +99,7 @@ def _share(value: Estimate) -> str:
 
 
 def settings(facts: Mapping[str, Any]) -> str:
-    """Who played, with which seed and version."""
+    """The policies, the seed and the version."""
     config = facts["config"]
     rows = [
         ["policy in all seats", f"`{config['policy']}`"],
@@ -112,7 +112,7 @@ def settings(facts: Mapping[str, Any]) -> str:
 
 
 def budgets(facts: Mapping[str, Any]) -> str:
-    """How much was played at each number of players."""
+    """The numbers of deals and games at each number of players."""
     config = facts["config"]
     names = {"budget": "main", "search_budget": "search", "switch_budget": "each switch of the rules"}
     first = config["budget"]
@@ -137,7 +137,7 @@ BUDGET_LABELS = {
 
 
 def power(results: Results) -> str:
-    """What a green Power is worth, and that all others are red."""
+    """The worth of a green Power, and of all others being red."""
     return by_players(
         {
             "own Power green less red": findings.power_by_players(results),
@@ -150,7 +150,7 @@ def power(results: Results) -> str:
 
 
 def spend(results: Results) -> str:
-    """The best flex less the best other play: all decisions, and parts of them."""
+    """The best flex minus the best other play: all decisions, and parts of them."""
     own, last = findings.spend_by_policy(results), findings.spend_by_last(results)
     return by_players(
         {
@@ -164,7 +164,7 @@ def spend(results: Results) -> str:
 
 
 def draw(results: Results) -> str:
-    """The best flex less drawing."""
+    """The best flex minus drawing."""
     return by_players(
         {
             "another play is legal": findings.draw_by_players(results, "hold"),
@@ -174,7 +174,7 @@ def draw(results: Results) -> str:
 
 
 def agreement(results: Results, situation: Situation) -> str:
-    """How often the policy chooses what is better, where that is clear."""
+    """How often the policy chooses the better play, where one is clearly better."""
     rows = []
     for players in (*results.players_in(situation), None):
         found = findings.agreement(results, situation, players)
@@ -188,21 +188,21 @@ def agreement(results: Results, situation: Situation) -> str:
 
 
 def kinds(results: Results) -> str:
-    """The favorite flex of each kind less the favorite other play."""
+    """The favorite flex of each kind minus the favorite other play."""
     cells = findings.by_kind(results)
     rows = [[name, *(_cell(line, kind) for line in cells.values())] for kind, name in enumerate(FLEX_KINDS)]
     return markdown_table(["flex", *(f"{p} players" if p else "3 to 8 together" for p in cells)], rows)
 
 
 def kinds_by_leader(results: Results) -> str:
-    """The same by the smallest other hand, three players and more."""
+    """The favorite flex of each kind minus the favorite other play, by the smallest other hand; 3 to 8 players."""
     cells, labels = findings.by_kind_and_leader(results), findings.LEADER_LABELS
     rows = [[name, *(_cell(cells, (k, place)) for place in range(len(labels)))] for k, name in enumerate(FLEX_KINDS)]
     return markdown_table(["flex", *(f"{label} cards" for label in labels)], rows)
 
 
 def targets(results: Results) -> str:
-    """A flex aimed at the smallest other hand less the same flex aimed at somebody else."""
+    """A flex aimed at the smallest other hand minus the same flex aimed at another player."""
     rows = [[str(p), name, points(value)] for (p, name), value in findings.by_target(results).items()]
     return markdown_table(["players", "other target", "difference"], rows)
 
@@ -211,7 +211,7 @@ def targets(results: Results) -> str:
 
 
 def resets(results: Results) -> str:
-    """What was counted about Powers and resets in whole rounds."""
+    """Counts of Powers and resets in whole rounds."""
     numbers = sorted(set(results.resets["num_players"].to_pylist()))
     found = {players: findings.reset(results, players) for players in numbers}
     lines: dict[str, Callable[[Reset], str]] = {
@@ -234,7 +234,7 @@ def resets(results: Results) -> str:
 
 
 def last_green(results: Results) -> str:
-    """The best flex less the best other play: last green player less other green players, of different deals."""
+    """The best flex minus the best other play: the last green player minus other green players (different deals)."""
     cells = findings.spend_by_last(results)
     apart = {players: difference(line[1], line[0]) for players, line in cells.items() if len(line) == 2}
     return by_players({"last green player less others": holm(apart)})
@@ -280,7 +280,7 @@ ACTIONS_OF_LEAVES = {True: "spend", False: "hold"}
 
 
 def tree_worth(tree: Tree) -> str:
-    """What spending is worth over always holding, by who decides when to spend."""
+    """The worth of spending over always holding, by the rule that decides when to spend."""
     rows = [["the tree, cross-validated", points(tree.by_tree)], ["the policy", points(tree.by_policy)]]
     return markdown_table(["when to spend", "points a decision"], [*rows, ["always", points(tree.always)]])
 

@@ -1,4 +1,4 @@
-"""One policy plays all seats of many rounds; one decision of each round can be kept."""
+"""Simulation of many rounds with one policy in all seats, and the sampling of one decision from each round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from uno_flex_env.seeding import Noise, decision_noise, uniforms
 Flags = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.int64]
 _KEEP = 2
-"""The stream of a decision's key that decides whether the decision is sampled."""
+"""The stream of random numbers, from a decision's key, that decides whether the decision is sampled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,13 +35,13 @@ class Step:
 
 
 def dealt(seed: int, deals: npt.ArrayLike, num_players: int, rules: Rules) -> tuple[Positions, Noise]:
-    """Rounds as match play deals them, and a key for the random choices in each, (N,)."""
+    """Rounds dealt as in match play, and a key for the random choices in each, (N,)."""
     positions = Positions.deal(decision_noise(seed, deals, MAX_PLAYERS, 0), num_players, rules)
     return positions, decision_noise(seed, deals, MAX_PLAYERS, 1)
 
 
 def played(positions: Positions, policy: Policy, keys: Noise) -> Iterator[Step]:
-    """Play the rounds to the end; each step is handed out before its actions take effect.
+    """Play the rounds to the end. Each step is yielded before its actions take effect.
 
     Args:
         positions: N rounds; they are changed.
@@ -71,7 +71,7 @@ def played(positions: Positions, policy: Policy, keys: Noise) -> Iterator[Step]:
 
 
 def winners(positions: Positions, policy: Policy, keys: Noise) -> npt.NDArray[np.int8]:
-    """(N,), the seats that win when the policy plays on in all seats, -1 for none; the positions are changed."""
+    """(N,), the winning seat if the policy plays on in all seats, or -1 for none. The positions are changed."""
     for _ in played(positions, policy, keys):
         pass
     return positions.winners
@@ -99,7 +99,7 @@ class Sample:
 def sample(
     policy: Policy, seed: int, deals: range, num_players: int, rules: Rules, of_interest: Callable[[Decisions], Flags]
 ) -> Sample | None:
-    """Let a policy play deals, and keep one decision of interest from each; None if no deal had any."""
+    """Let a policy play deals, and sample one decision of interest from each; None if no deal has any."""
     positions, keys = dealt(seed, deals, num_players, rules)
     found, states, taken = np.zeros(len(deals), np.int64), {}, np.zeros(len(deals), np.int64)
     for step in played(positions, policy, keys):

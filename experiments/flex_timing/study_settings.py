@@ -32,15 +32,15 @@ class Budget:
     """How much is played at each number of players."""
 
     resets: int = 0
-    """Deals that are played to the end once, to count what happens to the Powers."""
+    """Deals that are played once to the end, to count what happens to the Powers."""
     twins: int = 0
-    """Deals in which one decision is played on with the player's Power green and with it red."""
+    """Deals in which one decision is played to the end twice, with the player's Power green and red."""
     repeats: int = 1
-    """How many times each twin is played on."""
+    """Playouts of each twin."""
     hold: int = 0
-    """Deals in which one decision between a flex and another play is tried."""
+    """Deals in which the candidates of one decision between a flex and another play are tried."""
     stuck: int = 0
-    """Deals in which one decision between a flex and drawing is tried."""
+    """Deals in which the candidates of one decision between a flex and drawing are tried."""
     target: int = 0
     """Deals in which the targets of one flex are tried."""
     worlds: int = 64
@@ -60,9 +60,9 @@ class Config:
     """Settings of a study."""
 
     study: tyro.conf.Positional[Literal["flex_timing"]] = "flex_timing"
-    """Which study."""
+    """The study; there is one."""
     policy: str = "champion"
-    """The policy that plays all seats; it must not need the history of events."""
+    """The policy that plays all seats. It must not read past events."""
     players: tuple[int, ...] = (2, 3, 4, 6, 8)
     """Numbers of players."""
     seed: int = 0
@@ -70,17 +70,17 @@ class Config:
     budget: Budget = Budget(
         resets=10_000, twins=6_000, repeats=2, hold=600, stuck=300, target=200, worlds=48, games=20_000
     )
-    """What is played at each number of players."""
+    """The budget for the first policy at each number of players."""
     search: str = "search:100"
-    """A second policy, which shows whether the findings depend on the first one."""
+    """A second policy that plays all seats, to see whether the findings depend on the first one."""
     robust_players: tuple[int, ...] = (2, 4)
     """Numbers of players for the second policy and for the variants of the rules."""
     search_budget: Budget = Budget(twins=1_000, hold=50, worlds=32, games=1_000)
-    """What is played with the second policy."""
+    """The budget for the second policy."""
     switch_budget: Budget = Budget(twins=2_000, repeats=2, hold=100, worlds=48, games=4_000)
-    """What is played under each variant of the rules."""
+    """The budget for each variant of the rules."""
     workers: int = 0
-    """Processes; 0 for one a core. The results don't depend on it."""
+    """Number of worker processes; 0 uses one for each core. It does not change the results."""
     out: Path = Path("runs/study/flex_timing")
     """The folder of the results."""
 
@@ -100,7 +100,7 @@ class Config:
 
 @dataclass(frozen=True)
 class Variant:
-    """Who plays all seats, and under which rules."""
+    """The policy in all seats, and the rules."""
 
     name: str
     """`main`, `search` or a switch of `SWITCHES`."""
@@ -120,7 +120,7 @@ def variants(config: Config) -> list[tuple[Variant, Budget, tuple[int, ...]]]:
 
 
 def as_json(config: Config) -> dict[str, Any]:
-    """Everything that determines the results, in the types of JSON: version, settings and digests of the weights."""
+    """Everything that determines the results, as JSON values: version, settings and digests of the weights."""
     settings = asdict(config)
     for name in ("workers", "out"):
         del settings[name]

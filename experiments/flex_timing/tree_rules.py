@@ -1,4 +1,4 @@
-"""Short rules for when to flex: a shallow decision tree fitted to what the best flex is worth."""
+"""Short rules for when to flex, from a shallow decision tree that is fitted to the worth of the best flex."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Leaf:
     path: tuple[Condition, ...]
     """The answers to the questions of the tree that lead here."""
     rule: FlexRule
-    """The same conditions without those that later ones imply, and what to do."""
+    """The same conditions without those that later ones imply, and whether to spend."""
     worth: Estimate
     """The best flex less the best other play, in the decisions that the tree was fitted to."""
     share: float
@@ -34,7 +34,7 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Tree:
-    """A tree, and what following it is worth over always holding, in win rate for each decision."""
+    """A tree, and the worth of following it over always holding, in win rate for each decision."""
 
     leaves: tuple[Leaf, ...]
     by_tree: Estimate
@@ -103,7 +103,7 @@ def question_text(condition: Condition) -> str:
 
 
 def answer_text(condition: Condition) -> str:
-    """Where a condition holds: from or up to a whole number, or yes or no where the feature is 0 or 1."""
+    """The range of a condition: "N or more", "N or fewer", or yes or no for a feature that is 0 or 1."""
     name, above, threshold = condition
     if name in list(FEATURES)[-len(FLEX_KINDS) :]:
         return "yes" if above else "no"

@@ -1,4 +1,4 @@
-"""Candidates of one decision, each played on from the same worlds that agree with what the player knows."""
+"""Candidates of one decision, each tried in the same worlds, which agree with what the player knows."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def try_candidates(
 ) -> dict[str, Any]:
     """Try the candidates of one decision in each deal, in the same worlds and with the same keys.
 
-    Worlds are drawn from what the player can know, without a look at hidden cards. The policy plays on in all seats.
+    Worlds are drawn from what the player can know, not from the hidden cards. The policy plays on in all seats.
 
     Returns:
         Columns by name, a row for each candidate; the candidates of a decision follow one another.
@@ -97,7 +97,7 @@ def worlds_won(policy: Policy, found: Sample, rows: Whole, actions: Whole, world
         policy: plays on in all seats.
         found: the decisions.
         rows: (C,), the decision of each candidate.
-        actions: (C,), what each candidate does.
+        actions: (C,), the action of each candidate.
         worlds: how many are drawn for each decision, 1 to 64; its candidates share them.
     """
     keys = decision_noise(0, np.repeat(found.keys, worlds), 1, np.tile(np.arange(worlds), len(found.keys)))
@@ -139,7 +139,7 @@ def _favorites(policy: Policy, decisions: Decisions, among: Flags, first: bool =
 
 
 def _act_within(policy: Policy, decisions: Decisions, among: Flags) -> Whole:
-    """(B,), what a policy does if only these actions are legal; the first legal action in rows without any of them."""
+    """(B,), the policy's actions if only these are legal; the first legal action in rows without any of them."""
     actions: Whole = decisions.action_mask.argmax(axis=1).astype(np.int64)
     rows = np.flatnonzero(among.any(axis=1))
     if rows.size:

@@ -1,4 +1,4 @@
-"""What a green Power is worth: the same position is played on with different Powers."""
+"""The worth of a green Power: the same position is played to the end with different Powers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TWINS = ("green", "red", "last")
 
 
 def has_twin(decisions: Decisions) -> npt.NDArray[np.bool_]:
-    """(B,), whether a decision starts a turn and another Power is green, so that the own one may be green or red."""
+    """(B,), whether a decision starts a turn and another Power is green, so that the player's may be green or red."""
     others = decisions.observation[:, _POWER][:, 1:].sum(axis=1) > 0
     both: npt.NDArray[np.bool_] = others & (decisions.action_mask[:, DRAW] != 0)
     return both

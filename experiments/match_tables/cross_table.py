@@ -1,4 +1,4 @@
-"""Cross tables: one of each policy against a table of each other."""
+"""Cross tables: one seat of each policy against each other policy in all other seats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CrossTable:
     policies: tuple[str, ...]
     num_players: int
     results: tuple[MatchResult, ...]
-    """The duels of one policy with a table of another. At two players each pair plays once: one of the two wins."""
+    """The results by (policy of the one seat, policy of all other seats). At two players each pair is there once."""
 
     def rate(self, one: str, others: str) -> Rate:
         """The win rate of one seat of `one` when `others` has all other seats."""
@@ -34,7 +34,7 @@ class CrossTable:
         raise ValueError(f"{one} has not met a table of {others}")
 
     def __str__(self) -> str:
-        """A table to print: a row for the one, a column for the others."""
+        """A table to print: a row for the policy of the one seat, a column for the policy of the others."""
         width = max(map(len, (*self.policies, CORNER)))
         cell = max(*map(len, self.policies), len("100.0 [100.0, 100.0]"))
         head = f"{self.num_players} players: wins of one (row) against {self.num_players - 1} of another (column) in %"
@@ -54,18 +54,18 @@ class CrossTable:
 
 
 def pairings(policies: Sequence[str], num_players: int) -> list[tuple[str, str]]:
-    """The duels of a cross table: (one, others). At two players each pair meets once."""
+    """The duels of a cross table, as (one, others). At two players each pair meets once."""
     pairs = permutations(policies, 2)
     return [(one, others) for one, others in pairs if num_players > 2 or policies.index(one) < policies.index(others)]
 
 
 def games_of_cross_table(policies: Sequence[str], num_players: int, games: int) -> int:
-    """How many games a cross table takes, with `games` of each pair rounded up to whole deals."""
+    """The number of games in a cross table, with `games` of each pair rounded up to whole deals."""
     return games_of(games, num_players) * len(pairings(policies, num_players))
 
 
 def cross_table(policies: Sequence[str], num_players: int, **options: Any) -> CrossTable:
-    """Let one of each policy meet a table of each other, on the same deals. Options as in `play_match`.
+    """Play all duels of these policies on the same deals. Options as in `play_match`.
 
     Raises:
         ValueError: there are fewer than two policies, two of the same name, or an unknown one.

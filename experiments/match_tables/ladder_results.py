@@ -23,7 +23,7 @@ Rates = dict[tuple[str, int], Rate]
 def ladder_table(policies: Sequence[str], against: str, players: Sequence[int], rates: Rates) -> str:
     """The results in Markdown: a row for each policy, a column for each number of players.
 
-    The row of `against` shows the fair share, which a policy wins at tables of itself.
+    The row of `against` shows the fair share, since a policy wins that much at tables of itself.
     """
     heads = [f"{n} players (fair {100 / n:.3g} %)" for n in players]
     lines = [f"| one against `{against}` | " + " | ".join(heads) + " |", "|---|" + "---|" * len(heads)]
@@ -35,7 +35,7 @@ def ladder_table(policies: Sequence[str], against: str, players: Sequence[int], 
 
 
 def write_rates(folder: Path, settings: Mapping[str, Any], rates: Rates) -> None:
-    """Write results and the settings that they were played with; each network is named with the digest of its file."""
+    """Write the results, the settings that they were played with, and the digest of each network's file."""
     rows = [
         {"policy": policy, "players": num_players, "weights": _weights(policy), "rate": asdict(rate)}
         for (policy, num_players), rate in rates.items()
@@ -45,7 +45,7 @@ def write_rates(folder: Path, settings: Mapping[str, Any], rates: Rates) -> None
 
 
 def read_rates(folder: Path, settings: Mapping[str, Any]) -> Rates:
-    """Read the results that `write_rates` has written; without a file there are none.
+    """Read the results that `write_rates` has written; empty if there is no file.
 
     Raises:
         ValueError: the file is damaged, or it was written with other settings or other networks.

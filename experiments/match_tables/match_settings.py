@@ -19,7 +19,7 @@ class MatchSettings:
     """Which games are played, and by how many processes. A command inherits these settings and adds its own."""
 
     players: tuple[int, ...] = (2, 4)
-    """Numbers of players, separated by spaces: --players 2 4 8. Each of them is played and reported."""
+    """Numbers of players, separated by spaces: --players 2 4 8. The matches are played at each of them."""
     games: int = 20_000
     """Games of each match, rounded up to whole deals; each deal is played in every seating."""
     seed: int = 0
@@ -27,8 +27,8 @@ class MatchSettings:
     rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
     """House rules, by their switches (rules 9)."""
     workers: int = 0
-    """Worker processes; 0 uses one for each core. They change nothing but the speed, except where a policy has a budget
-    of time."""
+    """Number of worker processes; 0 uses one for each core. It changes only the speed, unless a policy has a budget of
+    time."""
 
     def __post_init__(self) -> None:
         if not self.players or len(set(self.players)) < len(self.players):

@@ -16,9 +16,10 @@ from experiments.plot_style import COLOR_MAP, LINES
 
 
 def heat_maps(tables: Sequence[CrossTable]) -> bytes:
-    """A heat map for each number of players: how often one (row) wins against a table of another (column).
+    """A heat map for each number of players: how often one seat (row) wins against another policy (column).
 
-    Light wins more than its fair share, dark less; the numbers are percentages with half the width of the interval.
+    Light cells are above the fair share, dark ones below. The numbers are percentages with half the width of the
+    interval.
     """
     policies = tables[0].policies
     ratios = [_ratios(table) for table in tables]
@@ -64,9 +65,9 @@ def rungs(policies: Sequence[str], players: Sequence[int], rates: Mapping[tuple[
         axes = figure.add_subplot(1, len(players), place + 1)
         shown = [(x, rates[policy, count]) for x, policy in enumerate(policies) if (policy, count) in rates]
         means = [100 * rate.mean for _, rate in shown]
-        spread = [[100 * (r.mean - r.low) for _, r in shown], [100 * (r.high - r.mean) for _, r in shown]]
+        bars = [[100 * (r.mean - r.low) for _, r in shown], [100 * (r.high - r.mean) for _, r in shown]]
         color, style = LINES[0]
-        axes.errorbar([x for x, _ in shown], means, yerr=spread, fmt="o" + style, color=color, capsize=3, linewidth=1)
+        axes.errorbar([x for x, _ in shown], means, yerr=bars, fmt="o" + style, color=color, capsize=3, linewidth=1)
         axes.axhline(100 / count, color="gray", linewidth=0.8, linestyle=":")
         axes.set_title(f"{count} players, fair share {100 / count:.1f} %", fontsize=10)
         axes.set_xticks(range(len(policies)), policies, rotation=40, ha="right", fontsize=8)

@@ -62,7 +62,7 @@ def write_round_robin(
 
 
 def _rating(rating: Rating) -> dict[str, Any]:
-    """A rating for JSON, which has no infinity: null for an end that nothing bounds."""
+    """A rating for JSON, which has no infinity: an infinite end is null."""
     return {name: None if value in (-inf, inf) else value for name, value in asdict(rating).items()}
 
 

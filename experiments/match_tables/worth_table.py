@@ -25,6 +25,6 @@ def worth_table(without: Sequence[str], players: Sequence[int], games: int, wort
 
 
 def points(rate: Rate) -> str:
-    """By how many percentage points a rate exceeds the fair share, with its interval."""
+    """A rate minus the fair share, in percentage points with its interval."""
     mean, low, high = (100 * (value - rate.fair) for value in (rate.mean, rate.low, rate.high))
     return f"{mean:+.1f} [{low:+.1f}, {high:+.1f}]"

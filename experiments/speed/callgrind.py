@@ -18,7 +18,7 @@ from uno_flex_env.bench.measure import Figure
 
 GAMES = 256
 STEPS = (100, 300)
-"""Two runs that differ in their steps only: their difference leaves out what happens once."""
+"""The steps of two runs. Their difference leaves out the instructions that run only once."""
 
 INSTRUCTION_RUNS = 4 * len(PLAYERS) * len(STEPS)
 

@@ -1,4 +1,4 @@
-"""The speed of our learner beside that of MaskablePPO and of bare matrix products, measured in turn."""
+"""The speed of this project's learner, of MaskablePPO and of bare matrix products, measured in turn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from uno_flex_env.observation import NUM_FEATURES
 
 NETWORK = NetworkConfig(kind="mlp", width=256, layers=2)
 MINIBATCH = 8192
-"""The minibatch of our learner: the largest one that it still learns with. The default is smaller."""
+"""The minibatch size of this project's learner here, its fastest one (docs/benchmarks.md). The default is smaller."""
 
 
 SHARED = {
@@ -45,7 +45,7 @@ def measure_learners(repeats: int, seconds: float, num_envs: int, num_threads: i
 
     Args:
         seconds: the least time of each measurement.
-        num_envs: games that our learner plays side by side.
+        num_envs: games that this project's learner plays side by side.
         num_threads: threads of torch and of the games.
     """
     torch.set_num_threads(num_threads)
@@ -77,7 +77,7 @@ def measure_learners(repeats: int, seconds: float, num_envs: int, num_threads: i
 
 
 class Ours:
-    """Our learner in self-play."""
+    """This project's learner in self-play."""
 
     def __init__(
         self, num_envs: int, seconds: float, precision: Precision, epochs: int, folder: Path, num_threads: int
@@ -93,7 +93,7 @@ class Ours:
         self.trainer.step()
 
     def measure(self) -> float:
-        """Decisions per second; also adds to `shares` the share of time that the games take."""
+        """Measure decisions per second, and append the games' share of the time to `shares`."""
         decisions, began = self.trainer.decisions, time.perf_counter()
         while (elapsed := time.perf_counter() - began) < self.seconds:
             self.shares.append(self.trainer.step()["games_share"])
@@ -110,7 +110,7 @@ class Theirs:
         self.model.learn(self.rollout)
 
     def measure(self) -> float:
-        """Decisions per second."""
+        """Measure decisions per second."""
         decisions, began = self.model.num_timesteps, time.perf_counter()
         while (elapsed := time.perf_counter() - began) < self.seconds:
             self.model.learn(self.rollout, reset_num_timesteps=False)
@@ -118,7 +118,7 @@ class Theirs:
 
 
 class Products:
-    """The matrix products of one decision and of learning from it once, without anything else."""
+    """The matrix products of one decision and of learning from it once, and nothing else."""
 
     def __init__(self, num_envs: int, precision: Precision) -> None:
         kind = torch.float32 if precision == "float32" else torch.bfloat16
@@ -135,7 +135,7 @@ class Products:
 
     @torch.inference_mode()
     def measure(self, times: int = 20) -> float:
-        """Decisions per second if a learner did nothing else."""
+        """Measure decisions per second of a learner that does nothing else."""
         total = 0.0
         for left, right, rows in self.work:
             left @ right

@@ -1,4 +1,4 @@
-"""The environments beside RLCard's UNO, in the same runs."""
+"""The speed of the environments compared with RLCard's UNO, in the same runs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _play(env: Any, rng: random.Random, steps: int) -> int:
 
 
 def peer_figures(values: Race) -> list[Figure]:
-    """The rates of `peer_contestants`, and how many times as fast as RLCard the others are."""
+    """The rates of `peer_contestants`, and the ratio of each to RLCard's rate."""
     group = f"RLCard {RELEASE}: its UNO of two players, env.step with random legal actions"
     batch, aec = ratios(values, "batch_2", "rlcard"), ratios(values, "aec", "rlcard")
     return [

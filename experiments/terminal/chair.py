@@ -1,4 +1,4 @@
-"""The person's place at the table: what can be seen from it."""
+"""The person's seat at the table, and what it sees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from uno_flex_env.rules import Rules
 
 
 def visible(state: State, seat: int) -> State:
-    """A world that agrees with all that the seat knows. A round that is over is shown as it is, with all hands open."""
+    """A world that agrees with all that the seat knows. A round that is over is shown with all hands open."""
     return state if state.is_over else state.hide(seat).determinize(0)
 
 
@@ -29,5 +29,5 @@ class Chair:
         return Table.from_state(visible(state, self.seat), self.rules, match=self.match, names=self.names)
 
     def offset(self, seat: int) -> int:
-        """How many seats clockwise from the person a seat is; targets are named by it."""
+        """How many seats clockwise from the person a seat is. The notation of targets uses this number."""
         return (seat - self.seat) % len(self.names)

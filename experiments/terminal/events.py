@@ -1,4 +1,4 @@
-"""The events of a round, as one seat has seen them."""
+"""The events of a round, as one seat knows them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that tell the person what is asked."""
+"""Sentences that explain the decision to the person."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def options(legal: Sequence[str]) -> list[Option]:
 
 
 def meaning(text: str, chair: Chair) -> str:
-    """What the option with this text does, in words."""
+    """A description of the option with this text."""
     if text in VERBS:
         return VERBS[text]
     card, flex, rules = text.rstrip("!"), text.endswith("!"), chair.rules

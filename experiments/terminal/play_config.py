@@ -21,13 +21,13 @@ class PlayConfig:
     """Settings of a game at the terminal."""
 
     opponent: tuple[str, ...] = ("champion",)
-    """One policy for all other seats, or one for each of them, clockwise from your seat."""
+    """A policy for all other seats, or one for each of them, clockwise from your seat."""
     players: int | None = None
     """Number of players, 2 to 8, with you. The default is 2, or the number in the record."""
     seat: int = 0
     """Your seat; seat 0 begins the first round."""
     seed: int | None = None
-    """Seed of the deal and of the random choices of the policies. By default each game has a new one."""
+    """Seed of the deal and of the policies' random choices. The default is a new seed for each game."""
     rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
     """House rules, by their switches (rules 9)."""
     other_rules: bool = False
@@ -35,7 +35,7 @@ class PlayConfig:
     match: bool = False
     """Play rounds until a player reaches the target score, 500 by default."""
     hints: str = "champion"
-    """The policy that gives the hints."""
+    """The policy that gives you hints."""
     name: str = "Human"
     """Your name on the screen."""
     record: Path | None = None

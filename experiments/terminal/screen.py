@@ -1,7 +1,7 @@
 """What the person at the terminal sees.
 
 Everything is drawn from worlds that `visible` makes from what the seat knows, so no hidden card can be shown. Colors
-are always named by letters too; rich leaves the paint out where NO_COLOR is set or the terminal is dumb.
+also have letters, since rich prints no colors where NO_COLOR is set or the terminal is dumb.
 """
 
 from __future__ import annotations

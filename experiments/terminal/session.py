@@ -49,10 +49,10 @@ FOLDER = Path("runs/play")
 LETTERS = {word: letter for letter, word in phrases.COLORS.items()}
 COMMANDS = """\
 3              the third choice of the menu; color and target are asked for
-b6/y  WT/!:b@2 an action in notation, see below
+b6/y  WT/!:b@2 an action in notation
 ?  hint        what the policy that gives the hints would play
 undo           back to your previous decision in this round; the cards stay the same
-show           the game once more
+show           show the game again
 rules 7.4      what the rules say there; rules 7 shows the whole section
 save           write the record so far
 quit           write the record and end; so do Ctrl-C and the end of the input"""
@@ -107,7 +107,7 @@ class Session:
     # ---- Policies ----
 
     def decisions(self, policy: Policy) -> Decisions:
-        """The present decision as its player sees it, with as much history as `policy` reads.
+        """The current decision as its player sees it, with as much history as `policy` reads.
 
         Its key follows from the seed, the round, the seat and the number of decisions of the seat in the round. After
         `undo` a policy therefore decides as it did before.
@@ -128,7 +128,7 @@ class Session:
         return int(ask(policy, self.decisions(policy), np.zeros(1, np.intp))[0])
 
     def hint(self) -> None:
-        """Show what the policy of the hints would play, with its probabilities if it has them."""
+        """Show the hint: what the policy `hints` would play, with its probabilities if it has them."""
         if isinstance(self.hints, NetworkPolicy):
             probs = self.hints.probabilities(self.decisions(self.hints))[0].tolist()
         else:
@@ -231,7 +231,7 @@ class Session:
         return None
 
     def refuse(self, line: str, menu: list[Option]) -> None:
-        """Explain why a line can't be obeyed, and what can be chosen."""
+        """Explain why a line is not accepted, and what you can choose."""
         if line.isascii() and line.isdecimal():
             why = f"The numbers go from 1 to {len(menu)}."
         else:
@@ -246,7 +246,7 @@ class Session:
         """Go back to the person's previous decision in this round; return whether there is one."""
         before = [event.before.ply for event in steps(self.game) if event.seat == self.seat]
         if not before:
-            self.console.print("There is nothing of yours to take back in this round.")
+            self.console.print("You have made no decision in this round that you can take back.")
             return False
         while self.game.ply > before[-1]:
             self.game.undo()
@@ -270,7 +270,7 @@ class Session:
         """Write the record and say where; return whether all is saved. An older file is never replaced."""
         records = self.records()
         if records == self.written:
-            self.console.print("There is nothing new to save.")
+            self.console.print("The record has been saved already.")
             return True
         data = "".join(json.dumps(record) + "\n" for record in records).encode()
         try:

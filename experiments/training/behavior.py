@@ -11,10 +11,11 @@ _FLEX, _PLAY = torch.tensor(FLEX_ACTIONS), torch.tensor(PLAY_ACTIONS)
 
 
 def behavior(legal: Tensor, action: Tensor) -> dict[str, float]:
-    """Rates among the decisions that had the choice; a rate without such a decision is left out.
+    """Rates among the decisions that have the choice. A rate without any such decision is left out.
 
-    flex_rate: a flex side is played where one can be. draw_rate: a card is drawn where one can be played. keep_rate:
-    the drawn card is kept where it can be played. challenge_rate: a Draw Four is challenged.
+    flex_rate: how often a flex side is played, where one is legal. draw_rate: how often a card is drawn, where one
+    could be played. keep_rate: how often a drawn card is kept, where it could be played. challenge_rate: how often a
+    Draw Four is challenged.
 
     Args:
         legal: (B, 216) bool, the legal actions.

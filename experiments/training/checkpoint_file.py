@@ -23,7 +23,7 @@ FORMAT = "uno-flex-training/2"
 
 
 def save_checkpoint(path: Path, state: Mapping[str, Any]) -> None:
-    """Write a state; a reader finds either the whole old file or the whole new one.
+    """Write a state atomically.
 
     Args:
         state: dicts, lists and tuples of tensors, texts, numbers, bools and None, nested in any way.

@@ -46,6 +46,6 @@ def curve_plot(curves: Sequence[Curve]) -> bytes:
 
 
 def _scale(curve: Curve) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """From million decisions to minutes and back, by the mean speed."""
+    """Functions from millions of decisions to minutes and back, by the mean speed."""
     speed = curve.decisions[-1] / curve.minutes[-1] / 1e6
     return lambda million: million / speed, lambda minutes: minutes * speed

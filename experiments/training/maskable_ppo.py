@@ -1,9 +1,9 @@
 """Training by MaskablePPO from sb3-contrib, for comparison, with the settings, measurements and files of `train`.
 
-One seat of each game learns, and `game.num_steps` and `game.max_decisions` count its decisions alone; all other seats
-are played by one member of the league, drawn anew for each update. The network is an `ActorCritic` whose parts have
-other names in Stable-Baselines3; a run saves it as an `ActorCritic`, which plays like any other. Stable-Baselines3's
-own files are not written, because reading them runs code.
+One seat of each game learns, and `game.num_steps` and `game.max_decisions` count only its decisions. One member of the
+league, drawn again for each update, plays all other seats. The network is an `ActorCritic` whose parts have other names
+in Stable-Baselines3. A run saves it as an `ActorCritic`, which plays like any other. Stable-Baselines3's own files are
+not written, because reading them runs code.
 
 Stable-Baselines3 seeds the global generators of Python, numpy and torch, and draws from them.
 """
@@ -75,7 +75,7 @@ def train(config: TrainConfig) -> int:
 
 
 def check(config: TrainConfig) -> None:
-    """ValueError for a setting that this learner does not support."""
+    """Raise ValueError for a setting that this learner does not support."""
 
     def need(fine: bool, name: str, wanted: str, got: object) -> None:
         if not fine:
@@ -100,7 +100,7 @@ class Run:
     Attributes:
         model: sb3-contrib's learner.
         envs: its games.
-        league: whom it meets in them.
+        league: the opponents that it meets in them.
     """
 
     def __init__(self, config: TrainConfig, folder: Path, num_threads: int) -> None:
@@ -126,8 +126,8 @@ class Run:
 
     def choose_opponent(self) -> None:
         """Give all other seats to a member of the league until the next update, also in games that have begun."""
-        table = self.league.seat_everyone(np.array([self.players]))
-        self.member = int(table[table != LEARNER][0])
+        seating = self.league.seat_everyone(np.array([self.players]))
+        self.member = int(seating[seating != LEARNER][0])
         policy = self.league.policies[self.member]
         # The engine plays rule bots by itself.
         self.envs.opponents = policy.name if policy.name in BOTS else policy

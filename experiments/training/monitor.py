@@ -17,7 +17,7 @@ from agents.atomic import write_whole
 from agents.match.results import Rate
 
 METRICS = "metrics.jsonl"
-"""The metrics of a run, in its folder: a JSON object a line, for each update and each measurement of strength."""
+"""The file of metrics in a run's folder: a JSON line for each update and each measurement of strength."""
 
 GROUPS = {
     "2 play": ("flex_rate", "draw_rate", "keep_rate", "challenge_rate", "game_length"),
@@ -48,8 +48,8 @@ class Monitor:
     Args:
         folder: the folder of the run.
         total: decisions of the whole run.
-        decisions: decisions at which the run starts or continues. Later metrics on file, written before a kill, are
-            dropped.
+        decisions: decisions at which the run starts or continues. Later metrics in the file are dropped: they were
+            written after the checkpoint that the run continues from.
 
     Attributes:
         strengths: all measurements of strength so far, as in the file of metrics.

@@ -46,7 +46,7 @@ def multiply_adds(network: ActorCritic) -> int:
 
 
 def cost(network: ActorCritic, batch: int, precision: torch.dtype, seconds: float) -> float:
-    """Microseconds per decision in a batch of this size: the median of the measurements within `seconds`."""
+    """Measure microseconds per decision in a batch of this size, as the median of all measurements in `seconds`."""
     timer = Timer("run()", globals={"run": forward(network, batch, precision)}, num_threads=1)
     return 1e6 * timer.blocked_autorange(min_run_time=seconds).median / batch
 

@@ -31,10 +31,10 @@ from uno_flex_env.rules import MAX_PLAYERS, MIN_PLAYERS
 FORMAT = "uno-flex-onnx/1"
 
 TOLERANCE = 1e-5
-"""How far the file's probabilities and values may differ from the network's: float32 sums depend on their order."""
+"""The largest difference allowed between the file's outputs and the network's. Float32 sums depend on their order."""
 
 POSITIONS = 128
-"""Positions that are compared for each number of players."""
+"""How many positions are compared for each number of players."""
 
 
 class Player(nn.Module):
@@ -77,7 +77,7 @@ def to_onnx(network: ActorCritic, about: Mapping[str, Any]) -> bytes:
             external_data=False,
             verbose=False,
         )
-    assert program is not None  # it is None only for the exporter before this one
+    assert program is not None  # only the older exporter returns None
     model = program.model_proto
     forget_origin(model.graph)
     onnx.helper.set_model_props(model, metadata(network, about))
@@ -181,7 +181,7 @@ def _distance(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> float:
 
 @torch.inference_mode()
 def values(network: ActorCritic, decisions: Decisions) -> npt.NDArray[np.float32]:
-    """The values that the network's critic gives, (B,) float32."""
+    """The values of the network's critic, (B,) float32."""
     history = None if decisions.history is None else torch.from_numpy(decisions.history)
     answer: npt.NDArray[np.float32] = network(torch.from_numpy(decisions.observation), history)[1].numpy()
     return answer

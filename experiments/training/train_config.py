@@ -29,7 +29,7 @@ class TrainConfig:
     name: str = "quick"
     """The results go to runs/NAME, or to NAME-2 and so on if that folder exists."""
     runs: Path = Path("runs")
-    """The folder that holds the folders of all runs."""
+    """The folder in which each run has its folder."""
     seed: int = 1
     """Seed of the first weights, the deals and the actions. On one machine with the same number of threads, the same
     seed gives the same run."""
@@ -45,7 +45,7 @@ class TrainConfig:
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """How the network learns."""
     league: LeagueConfig = field(default_factory=LeagueConfig)
-    """The opponents that the agent meets beside itself."""
+    """The opponents that the agent meets, in addition to itself."""
     init_from: str = ""
     """Start from the weights of this policy (the folder of a run, or a .safetensors file) instead of random ones. Its
     network must have the same settings as the run's."""
@@ -56,9 +56,9 @@ class TrainConfig:
     evaluation_games: int = 2000
     """Games of each measurement, against each baseline at each number of players."""
     final_games: int = 20_000
-    """Games of each line of the final table."""
+    """Games for each line of the final table."""
     checkpoint_seconds: float = 60.0
-    """Seconds between two checkpoints. Each measurement and the end of the run also write one."""
+    """Seconds between two checkpoints. A checkpoint is also written after each measurement and at the end."""
     device: str = "auto"
     """cpu, cuda, mps, or auto for the best one that is available."""
     num_threads: int = 0

@@ -40,7 +40,7 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             network = ActorCritic(config.network)
-        # Digests of the files as they are loaded here: a file may be replaced while the run goes on.
+        # Digests of the files as they are loaded here: a file may be replaced during the run.
         self.opponents = checkpoint.digests(config.league.opponents)
         self.league = League(config.league, config.seed)
         self.ppo = PPO(config.ppo, network, self.device, config.seed)
@@ -151,7 +151,7 @@ class Trainer:
         self.ppo.optimizer.load_state_dict(state["optimizer"])
         self.ppo.generator.set_state(state["generator"])
         taken, kept = state["league"]["taken"], self.config.league.snapshots
-        # The league replaces its oldest snapshot: number n stands in slot n modulo `snapshots`.
+        # The league replaces its oldest snapshot: number n is in slot n modulo `snapshots`.
         slots = {number % kept: number for number in range(max(0, taken - kept), taken)} if kept else {}
         paths = [self._snapshot(slots[slot]) for slot in sorted(slots)]
         self.league.restore(state["league"], [load_policy(path, path.stem) for path in paths])

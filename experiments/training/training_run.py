@@ -62,7 +62,7 @@ def first_weights(config: TrainConfig) -> Mapping[str, torch.Tensor]:
 
 
 def run(config: TrainConfig, folder: Path, *, resume: bool = False, num_threads: int = 0) -> int:
-    """Train to the end, then print the final table; the exit status is 1 if the run has diverged.
+    """Train to the end, then print the final table. Return the exit status: 1 if the run has diverged, else 0.
 
     Args:
         num_threads: in place of the run's own number; 0 for that.
@@ -76,9 +76,9 @@ def run(config: TrainConfig, folder: Path, *, resume: bool = False, num_threads:
 
 
 def resume(folder: Path, num_threads: int = 0) -> int:
-    """Continue the run in `folder` from its last checkpoint; the exit status is that of `run`.
+    """Continue the run in `folder` from its last checkpoint. Return the exit status as `run` does.
 
-    With another number of threads the run goes on as well, but not bit for bit: torch adds in another order.
+    With another number of threads the run does not continue bit for bit, since torch adds in another order.
 
     Args:
         num_threads: in place of the run's own number; 0 for that.
@@ -101,7 +101,7 @@ def resume(folder: Path, num_threads: int = 0) -> int:
 
 
 def learn(config: TrainConfig, folder: Path, *, resume: bool = False, num_threads: int = 0) -> bool:
-    """Train to the end in a folder that `begin` has made; False if the run has diverged.
+    """Train to the end in a folder that `begin` has made. Return False if the run has diverged.
 
     Args:
         num_threads: in place of `config.num_threads`; 0 for that.
@@ -159,7 +159,7 @@ def _train(config: TrainConfig, trainer: Trainer, monitor: Monitor) -> None:
 
 
 def measure(config: TrainConfig, policy: NetworkPolicy) -> dict[tuple[str, int], Rate]:
-    """The win rate against each baseline at each number of players; every measurement plays the same deals."""
+    """Measure the win rate against each baseline at each number of players. All measurements play the same deals."""
     return {
         (baseline, num_players): duel(
             policy,
@@ -176,7 +176,7 @@ def measure(config: TrainConfig, policy: NetworkPolicy) -> dict[tuple[str, int],
 
 
 def final_table(config: TrainConfig, folder: Path, workers: int) -> str:
-    """The win rates of the finished run as text, on deals that neither training nor `measure` has used."""
+    """Measure the finished run on deals that neither training nor `measure` has used; return the table as text."""
     name = f"{folder}:greedy"
     cells = [(other, n) for n in config.game.players for other in dict.fromkeys((*BOTS, *config.baselines))]
     lines = [f"{name}, {config.final_games:,} games a line", ""]

@@ -268,7 +268,7 @@ def test_nothing_played_is_nothing_saved(pipe):
     """Seen red with an empty file left behind."""
     said = pipe("?\nquit\n", *BOT)
 
-    assert "There is nothing new to save." in said.out
+    assert "The record has been saved already." in said.out
     assert not Path("runs").exists()
 
 

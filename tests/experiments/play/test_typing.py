@@ -35,7 +35,7 @@ from uno_flex_env.policy_input import Decisions
         ("4", "The numbers go from 1 to 3."),
         ("WT/:x", "There is no such action: 'WT/:x'; WT/ calls a color: one of :r :y :g :b."),
         ("rules 99", "There is no rule 99; the sections are 1 to 11."),
-        ("undo", "There is nothing of yours to take back in this round."),
+        ("undo", "You have made no decision in this round that you can take back."),
     ],
 )
 def test_wrong_input_is_explained(line, why):
@@ -176,7 +176,7 @@ def test_only_ones_own_decisions_are_taken_back():
 
     assert session.game.current_player == 2
     assert session.game.ply == 2
-    assert text.count("There is nothing of yours to take back") >= 1
+    assert text.count("You have made no decision in this round that you can take back") >= 1
 
 
 # ---- Hints ----
