@@ -40,8 +40,11 @@ class Batch(_core.Batch):
         autoreset: deal a game that has ended anew within the same step; otherwise it stays idle until `reset_games`.
         num_threads: threads that share the batch; more than there are free cores makes it slower.
 
+    One thread at a time may call its methods: RuntimeError while another thread is in one.
+
     Attributes:
         options: what is played.
+        dealt: whether the games have been dealt. Before that, RuntimeError for whatever plays or shows them.
         actions: (B,) int32, read by `step`; -1 leaves a game alone.
         observations: (B, 640) uint8, the observation of the seat that decides; of an idle game that of the seat that
             learns (seat 0 where all do). See `uno_flex_env.observation`.
@@ -58,7 +61,7 @@ class Batch(_core.Batch):
     def __init__(self, num_envs: int, options: EpisodeOptions, *, autoreset: bool, num_threads: int = 1) -> None:
         check_whole("num_envs", num_envs, 1, 1 << 24)
         check_flag("autoreset", autoreset)
-        check_whole("num_threads", num_threads, 1, 1024)
+        check_whole("num_threads", num_threads, 1, _core.MAX_THREADS)
         super().__init__(num_envs=num_envs, options=options.core, autoreset=autoreset, num_threads=num_threads)
         self.num_envs, self.options, self.autoreset = num_envs, options, autoreset
         players, history = options.num_players, options.history
@@ -71,11 +74,11 @@ class Batch(_core.Batch):
         self.terminated, self.truncated = np.zeros((2, num_envs), np.bool_)
         self.current_player = np.full(num_envs, -1, np.int8)
         self.final_obs = np.zeros((num_envs, final_rows, NUM_FEATURES), np.uint8)
-        self._dealt = False
         self._connect()
 
-    def _connect(self) -> None:
-        arrays = {name: getattr(self, name) for name in _SHOWN + _RESULTS}
+    def _connect(self, **others: npt.NDArray[Any]) -> None:
+        """Let the core use the arrays of this object, or others by their names."""
+        arrays = {name: others.get(name, getattr(self, name)) for name in _SHOWN + _RESULTS}
         self.set_buffers(**{name: a.view(np.uint8) if a.dtype == np.bool_ else a for name, a in arrays.items()})
 
     def use_buffers(
@@ -86,32 +89,27 @@ class Batch(_core.Batch):
 
         Raises:
             ValueError: an array has the wrong dtype or size, or is not C-contiguous. The old ones stay in use.
+            TypeError: an argument is no array, or a read-only one. The old ones stay in use.
         """
-        old = self.observations, self.action_masks
-        self.observations = old[0] if observations is None else observations
-        self.action_masks = old[1] if action_masks is None else action_masks
-        try:
-            self._connect()
-        except (TypeError, ValueError):
-            self.observations, self.action_masks = old
-            self._connect()
-            raise
-
-    def reset(self) -> None:
-        """Deal every game anew; write observations, masks, histories and players."""
-        super().reset()
-        self._dealt = True
+        given = {"observations": observations, "action_masks": action_masks}
+        new = {name: array for name, array in given.items() if array is not None}
+        for name, array in new.items():
+            if not isinstance(array, np.ndarray) or not array.flags.writeable:
+                raise TypeError(f"{name} must be a writable numpy array, got {type(array).__name__}")
+        self._connect(**new)
+        for name, array in new.items():
+            setattr(self, name, array)
 
     def reset_games(self, which: npt.NDArray[Any]) -> None:
-        """Deal the games of `which`, (B,) bool, each with the seed of its next episode."""
+        """Deal the games of `which`, (B,) bool, each with the seed of its next episode. The first time it must name all
+        games."""
         super().reset_games(which.view(np.uint8))
-        self._dealt = True
 
     def hidden_hands(self, out: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[np.uint8]:
         """The hands that the current player can't see, for a centralized critic in training.
 
         Args:
-            out: a C-contiguous (B, 728) uint8 to write into; None for a new one.
+            out: a C-contiguous (B, 728) uint8 to write into, TypeError for any other; None for a new one.
 
         Returns:
             (B, 7 * 104) uint8: the cards of seats 1 to 7, clockwise from the current player, each as `hand` in the
@@ -125,12 +123,11 @@ class Batch(_core.Batch):
         """Go on where `to_bytes` was called on a batch made with the same arguments; writes what `reset` writes."""
         super().from_bytes(data)
         self.refresh()
-        self._dealt = True
 
     def __reduce__(self) -> tuple[Any, ...]:
         made = self.num_envs, self.options, self.autoreset, self.num_threads
         results = {name: getattr(self, name) for name in _RESULTS}
-        return _restored, (*made, self.to_bytes() if self._dealt else None, results)
+        return _restored, (*made, self.to_bytes() if self.dealt else None, results)
 
 
 def _restored(

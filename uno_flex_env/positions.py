@@ -39,6 +39,9 @@ class Positions:
 
     Args:
         states: at least one state; they are copied.
+
+    Raises:
+        TypeError: something in the list is no `State`. The message names the row.
     """
 
     def __init__(self, states: Sequence[State]) -> None:

@@ -61,7 +61,7 @@ class VecEnv:
         )
         self.batch = Batch(num_envs, self.options, autoreset=True, num_threads=num_threads)
         self.num_envs, self.num_players = num_envs, num_players
-        self._seed = seed
+        self._seed = None if seed is None else checked_seed(seed)
 
     # ---- The arrays ----
 
@@ -139,6 +139,7 @@ class VecEnv:
 
         Raises:
             IllegalActionError: the message names the game, the action and what is legal; no game has moved.
+            RuntimeError: `reset` has not been called, or another thread is stepping the games.
         """
         batch = self.batch
         if actions is not None and actions is not batch.actions:

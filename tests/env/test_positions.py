@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.episodes import EVERY_PHASE
 from tests.support.notation import table
-from uno_flex_env import Game, IllegalActionError, Rules, playout
+from uno_flex_env import Game, IllegalActionError, Rules, State, playout
 from uno_flex_env.batch import BOTS
 from uno_flex_env.positions import Positions
 
@@ -161,13 +161,28 @@ def test_views_are_those_of_the_states():
     assert np.array_equal(threaded.fields, worlds.fields)
 
 
+@pytest.mark.parametrize(
+    ("bad", "name"), [(None, "NoneType"), (Game(seed=1), "Game"), (7, "int"), (State.__new__(State), "State")]
+)
+@pytest.mark.parametrize("made", [Positions, playout, lambda states: playout(states, repeats=3, num_threads=2)])
+def test_a_list_with_something_else_than_states_is_refused(made, bad, name):
+    """Fault 2-11: a None in the list was taken for a state.
+
+    Seen to fail with a list of pointers in the binding: SIGSEGV."""
+    state = Game(seed=1).state
+    with pytest.raises(TypeError, match=f"row 2: expected a State, got {name}"):
+        made([state, state, bad])
+    with pytest.raises(TypeError, match=f"row 0: expected a State, got {name}"):
+        made([bad, state])
+
+
 def test_mistakes_are_refused_at_the_door():
     positions, _ = wandering(2, Rules())
     over = Positions([play_to_the_end().state])
 
     with pytest.raises(ValueError, match="need at least one state"):
         Positions([])
-    with pytest.raises(ValueError, match="one number of players, got 2 and 3"):
+    with pytest.raises(ValueError, match="one number of players, got 2 and 3 "):
         Positions([Game(2, seed=1).state, Game(3, seed=1).state])
     with pytest.raises(ValueError, match="need at least one seed"):
         Positions.deal([], 2)

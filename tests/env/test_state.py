@@ -561,3 +561,12 @@ def test_json_lists_have_whole_numbers_and_the_right_length(field):
     for wrong in (rows[:-1], [*rows, rows[-1]], [rows], tuple(rows)):
         with pytest.raises(ValueError, match=rf"\b{field}\b"):
             state_from_json(form | {field: wrong})
+
+
+@pytest.mark.parametrize("depth", [-1, 101, 10**7])
+def test_a_perft_has_bounds(depth):
+    """Fault 2-19: a depth of 10,000,000 overflowed the stack. Seen to fail (SIGSEGV) without the bound."""
+    state = Game(seed=1).state
+    with pytest.raises(ValueError, match=f"depth must be from 0 to 100, got {depth}"):
+        state.perft(depth)
+    assert state.perft(0) == 1

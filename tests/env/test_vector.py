@@ -258,10 +258,13 @@ def test_the_caller_may_own_the_buffers():
 @pytest.mark.parametrize(
     ("buffer", "message"),
     [
-        (np.zeros((3, NUM_FEATURES), np.uint8), "observations has the wrong dtype or size"),
-        (np.zeros((4, NUM_FEATURES), np.int8), "observations has the wrong dtype or size"),
-        (np.zeros((NUM_FEATURES, 4), np.uint8).T, "observations must be C-contiguous"),
-        (np.zeros((4, 2 * NUM_FEATURES), np.uint8)[:, ::2], "observations must be C-contiguous"),
+        (np.zeros((3, NUM_FEATURES), np.uint8), "observations must be 2560 uint8, .*: it has 1920"),
+        (np.zeros((4, NUM_FEATURES), np.int8), "observations must be 2560 uint8, .*: it has another dtype"),
+        (
+            np.zeros((NUM_FEATURES, 4), np.uint8).T,
+            "observations must be .* C-contiguous .*: it has gaps or another order",
+        ),
+        (np.zeros((4, 2 * NUM_FEATURES), np.uint8)[:, ::2], "observations must be .* C-contiguous"),
     ],
 )
 def test_a_buffer_that_does_not_fit_is_refused(buffer, message):
@@ -282,8 +285,49 @@ def test_a_read_only_buffer_is_refused():
     env = VecEnv(4, seed=1)
     buffer = np.zeros((4, NUM_FEATURES), np.uint8)
     buffer.setflags(write=False)
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises(TypeError, match="observations must be a writable numpy array"):
         env.use_buffers(buffer)
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64, 1.5, True, "1"])
+def test_a_bad_seed_is_refused_when_the_environment_is_made(seed):
+    """Fault 2-19: it was refused by the first `reset`. Seen to fail with the seed kept as it is."""
+    with pytest.raises(ValueError, match="a seed must be a whole number from 0 to"):
+        VecEnv(2, seed=seed)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda env: env.step(),
+        lambda env: env.step(np.zeros(4, np.int64)),
+        lambda env: env.sample(),
+        lambda env: env.state(0),
+        lambda env: env.hidden_hands(),
+        lambda env: env.to_bytes(),
+        lambda env: env.batch.random_steps(3),
+        lambda env: env.batch.touch(3),
+        lambda env: env.batch.refresh(),
+    ],
+)
+def test_what_needs_dealt_games_says_so(use):
+    """Fault 2-19: `step` before `reset` named an illegal action, and `sample` drew from no actions.
+
+    Seen to fail without `check_dealt`."""
+    env = VecEnv(4, seed=1)
+    with pytest.raises(RuntimeError, match=r"the games are not dealt yet: call reset\(\) first"):
+        use(env)
+    env.reset()
+    use(env)
+
+
+def test_the_first_deal_is_of_all_games():
+    """Fault 2-19: games that were left out had no cards. Seen to fail without the check in `reset_games`."""
+    batch = VecEnv(4).batch
+    with pytest.raises(ValueError, match="the first deal is of all games, but leaves out game 2"):
+        batch.reset_games(np.array([True, True, False, True]))
+    batch.reset_games(np.ones(4, np.bool_))
+    batch.reset_games(np.array([True, True, False, True]))
 
 
 # ---- Actions ----

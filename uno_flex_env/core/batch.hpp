@@ -4,6 +4,7 @@
 
 #include "bots.hpp"
 #include "episode.hpp"
+#include "interrupt.hpp"
 #include "kernel.hpp"
 #include "observation.hpp"
 
@@ -143,9 +144,14 @@ inline void step_game(const Batch& b, int game, int action) {
 
 inline int pick_random(const Batch& b, int game) { return pick(state_of(b, game).legal, b.slots[game].bot_rng); }
 
+/// How many rounds of steps lie between two looks at an interrupt: few batches step in less time than the look takes.
+inline int steps_between_looks(int begin, int end) { return 1 + 512 / (1 + end - begin); }
+
 template <int work>
-inline void random_steps(const Batch& b, int begin, int end, int steps) {
-    for (int t = 0; t < steps; ++t)
+inline void random_steps(const Batch& b, int begin, int end, int steps, uno_flex_kernel::Interrupt& interrupt) {
+    const int between = steps_between_looks(begin, end);
+    for (int t = 0; t < steps; ++t) {
+        if (t % between == 0 && interrupt.poll()) return;
         for (int g = begin, action = pick_random(b, begin); g < end; ++g) {
             prefetch(b, g + 2, end);
             // Pick the next game's action before this step: the processor can't predict the branches of a step.
@@ -153,6 +159,7 @@ inline void random_steps(const Batch& b, int begin, int end, int steps) {
             step_game<work>(b, g, action);
             action = next;
         }
+    }
 }
 
 UNO_FLEX_END

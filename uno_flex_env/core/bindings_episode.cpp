@@ -110,9 +110,11 @@ void bind_episodes(nb::module_& m) {
         .def_prop_ro("terminated", [](const OwnedEpisode& e) { return e.outcome == Outcome::terminated; })
         .def_prop_ro("truncated", [](const OwnedEpisode& e) { return e.outcome == Outcome::truncated; })
         .def_prop_ro("current_player", &current_player, "The seat to act; -1 at the end.")
-        .def("encode", &OwnedEpisode::encode_to, "viewer"_a, "row"_a, "Write what this seat sees into 640 uint8.")
-        .def("write_mask", &OwnedEpisode::write_mask_to, "row"_a, "Write the legal actions into a row of 216 int8.")
-        .def("write_history", &OwnedEpisode::write_history_to, "viewer"_a, "rows"_a,
+        .def("encode", &OwnedEpisode::encode_to, "viewer"_a, "row"_a.noconvert(),
+             "Write what this seat sees into 640 uint8.")
+        .def("write_mask", &OwnedEpisode::write_mask_to, "row"_a.noconvert(),
+             "Write the legal actions into a row of 216 int8.")
+        .def("write_history", &OwnedEpisode::write_history_to, "viewer"_a, "rows"_a.noconvert(),
              "Write the last events into (history, 3) int16: offset of the seat from the viewer, action, cards drawn.")
         .def_prop_rw(
             "state", [](OwnedEpisode& e) -> State& { return e.state; }, &OwnedEpisode::set_state,

@@ -1,15 +1,15 @@
 // The Python binding of many states side by side, from which a search looks ahead.
 #include <numeric>
 
-#include "bindings.hpp"
+#include "bindings_work.hpp"
 #include "bots.hpp"
 #include "observation.hpp"
-#include "pool.hpp"
 #include "positions.hpp"
 
 namespace {
 
 using uno_flex_kernel::choose_kernel;
+using uno_flex_kernel::Interrupt;
 using uno_flex_kernel::Kernel;
 using uno_flex_kernel::Pool;
 
@@ -36,25 +36,59 @@ int checked_bot(int bot) {
     return bot;
 }
 
-/// A job on all rows, shared by threads, without Python's lock.
+/// Call job(begin, end) on all rows, shared by threads.
 template <class Job>
-void share(size_t rows, int num_threads, Job&& job) {
-    require(num_threads >= 1 && num_threads <= uno_flex_kernel::kMaxThreads,
-            "num_threads must be from 1 to " + std::to_string(uno_flex_kernel::kMaxThreads) + ", got " +
-                std::to_string(num_threads));
-    nb::gil_scoped_release release;
+void share(size_t rows, int num_threads, Interrupt& interrupt, Job&& job) {
     if (num_threads == 1) return job(0, int(rows));
     Pool pool(num_threads);
-    pool.run(int(rows), job);
+    pool.run(int(rows), job, &interrupt);
 }
 
-Positions from_states(const std::vector<const State*>& states) {
+/// While it lives, the rows are read without Python's lock, and must not change.
+class Reading {
+public:
+    explicit Reading(const Positions& p) : readers_(p.readers) { ++readers_; }
+    ~Reading() { --readers_; }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+
+private:
+    int& readers_;
+};
+
+void require_no_reader(const Positions& p) {
+    if (p.readers) throw std::runtime_error("the positions are being played out by another thread");
+}
+
+/// After every so many rows of a loop that holds Python's lock: throw what a signal handler has raised.
+void look_for_signals(size_t row) {
+    if (row % 4096 == 4095 && PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
+/// New rows. Fresh memory is slow, so signals are looked for on the way.
+void add_rows(Positions& p, size_t rows) {
+    p.states.reserve(rows);
+    for (size_t i = 0; i < rows; ++i) {
+        p.states.emplace_back();
+        look_for_signals(i);
+    }
+}
+
+const State& state_of(nb::handle object, size_t row) {
+    if (!nb::isinstance<State>(object) || !nb::inst_ready(object))
+        throw nb::type_error(("row " + std::to_string(row) + ": expected a State, got " +
+                              nb::cast<std::string>(object.type().attr("__name__")))
+                                 .c_str());
+    return nb::cast<const State&>(object);
+}
+
+Positions from_states(const nb::typed<nb::list, State>& states) {
     Positions p;
-    for (const State* s : states) {
-        require(s->num_players == states[0]->num_players, "all positions must have one number of players, got " +
-                                                              std::to_string(states[0]->num_players) + " and " +
-                                                              std::to_string(s->num_players));
-        p.states.push_back(*s);
+    for (size_t row = 0; row < states.size(); ++row) {
+        p.states.push_back(state_of(states[row], row));
+        require(p.states[row].num_players == p.states[0].num_players,
+                "all positions must have one number of players, got " + std::to_string(p.states[0].num_players) +
+                    " and " + std::to_string(p.states[row].num_players) + " (row " + std::to_string(row) + ")");
     }
     return p;
 }
@@ -62,14 +96,18 @@ Positions from_states(const std::vector<const State*>& states) {
 Positions deal_positions(Row<const uint64_t> seeds, const Rules& rules, int num_players, int dealer) {
     check_table(rules, num_players, dealer);
     Positions p;
-    p.states.resize(seeds.shape(0));
-    for (size_t i = 0; i < seeds.shape(0); ++i) deal(p.states[i], rules, num_players, dealer, seeds.data()[i]);
+    add_rows(p, seeds.shape(0));
+    for (size_t i = 0; i < seeds.shape(0); ++i) {
+        deal(p.states[i], rules, num_players, dealer, seeds.data()[i]);
+        look_for_signals(i);
+    }
     return p;
 }
 
 /// Apply an action to each; returns the first row where it is illegal, and then moves nothing, or -1.
 int64_t apply_to_all(Positions& p, Row<const int64_t> actions) {
     check_rows(actions, p.states.size(), "actions");
+    require_no_reader(p);
     for (size_t i = 0; i < p.states.size(); ++i) {
         const int64_t a = actions.data()[i];
         if (a != -1 && (a < 0 || a >= kActions || !contains(p.states[i].legal, int(a)))) return int64_t(i);
@@ -81,6 +119,7 @@ int64_t apply_to_all(Positions& p, Row<const int64_t> actions) {
 
 void set_power(Positions& p, Row<const uint8_t> green) {
     check_rows(green, p.states.size(), "green");
+    require_no_reader(p);
     for (size_t i = 0; i < p.states.size(); ++i) {
         const int bits = green.data()[i];
         require(bits != 0 && (bits & ~seated(p.states[i])) == 0,
@@ -114,21 +153,29 @@ int64_t play_out_all(const Positions& p, const std::vector<int>& bots, Row<const
     require(bots.size() == num_players,
             "a bot for each seat: " + std::to_string(num_players) + ", got " + std::to_string(bots.size()));
     for (size_t i = 0; i < bots.size() && i < kMaxPlayers; ++i) seats[i] = uint8_t(checked_bot(bots[i]));
+    checked_threads(num_threads);
     std::vector<int64_t> decisions(rows);
     const Kernel& kernel = choose_kernel();
-    const uno_flex_kernel::Playouts job{p.states.data(), seats,         repeats,         keys.data(),
-                                        winners.data(),  points.data(), decisions.data()};
-    share(rows, num_threads, [&](int begin, int end) { kernel.play_out(job, begin, end); });
+    const Reading reading(p);
+    unlocked([&](Interrupt& interrupt) {
+        const uno_flex_kernel::Playouts job{p.states.data(), seats,         repeats,          keys.data(),
+                                            winners.data(),  points.data(), decisions.data(), interrupt};
+        share(rows, num_threads, interrupt, [&](int begin, int end) { kernel.play_out(job, begin, end); });
+    });
     return std::accumulate(decisions.begin(), decisions.end(), int64_t(0));
 }
 
 Positions draw_worlds(const Views& v, Row<const uint64_t> keys, int num_threads) {
     check_rows(keys, v.states.size(), "keys");
+    checked_threads(num_threads);
     Positions p;
-    p.states.resize(v.states.size());
+    add_rows(p, v.states.size());
     const Kernel& kernel = choose_kernel();
-    const uno_flex_kernel::Worlds job{v.states.data(), v.viewers.data(), keys.data(), p.states.data()};
-    share(v.states.size(), num_threads, [&](int begin, int end) { kernel.draw_worlds(job, begin, end); });
+    unlocked([&](Interrupt& interrupt) {
+        const uno_flex_kernel::Worlds job{v.states.data(), v.viewers.data(), keys.data(), p.states.data(), interrupt};
+        share(v.states.size(), num_threads, interrupt,
+              [&](int begin, int end) { kernel.draw_worlds(job, begin, end); });
+    });
     return p;
 }
 
@@ -159,28 +206,35 @@ void search(const Views& v, Row<const uint64_t> keys, Row<const int64_t> default
     const int8_t* allowed = masks ? masks->data() : nullptr;
     for (size_t i = 0; i < rows; ++i)
         check_default(v.states[i], i, defaults.data()[i], allowed ? allowed + i * kActions : nullptr);
+    checked_threads(num_threads);
     const Kernel& kernel = choose_kernel();
-    const uno_flex_kernel::Search job{v.states.data(),
-                                      v.viewers.data(),
-                                      allowed,
-                                      keys.data(),
-                                      defaults.data(),
-                                      simulations,
-                                      nanoseconds,
-                                      uint8_t(checked_bot(bot)),
-                                      tree,
-                                      confidence,
-                                      exploration,
-                                      actions.data(),
-                                      visits.data(),
-                                      wins.data()};
-    share(rows, num_threads, [&](int begin, int end) { kernel.search(job, begin, end); });
+    unlocked([&](Interrupt& interrupt) {
+        const uno_flex_kernel::Search job{v.states.data(),
+                                          v.viewers.data(),
+                                          allowed,
+                                          keys.data(),
+                                          defaults.data(),
+                                          simulations,
+                                          nanoseconds,
+                                          uint8_t(checked_bot(bot)),
+                                          tree,
+                                          confidence,
+                                          exploration,
+                                          actions.data(),
+                                          visits.data(),
+                                          wins.data(),
+                                          interrupt};
+        share(rows, num_threads, interrupt, [&](int begin, int end) { kernel.search(job, begin, end); });
+    });
 }
 
 Positions take_positions(const Positions& p, Row<const int64_t> rows) {
     Positions taken;
-    for (size_t i = 0; i < rows.shape(0); ++i)
+    taken.states.reserve(rows.shape(0));
+    for (size_t i = 0; i < rows.shape(0); ++i) {
         taken.states.push_back(p.states[checked_place(rows.data()[i], p.states.size())]);
+        look_for_signals(i);
+    }
     return taken;
 }
 
@@ -213,6 +267,7 @@ void observe_all(const Positions& p, Row<const int8_t> viewers, Rows<uint8_t, kF
         encode(s, viewer, observations.data() + i * kFeatures);
         write_mask(viewer == s.current_player ? s.legal : ActionSet{},
                    reinterpret_cast<uint8_t*>(masks.data()) + i * kActions);
+        look_for_signals(i);
     }
 }
 
@@ -221,6 +276,7 @@ Views hide_all(const Positions& p) {
     for (const State& s : p.states) {
         require(!is_over(s), "row " + std::to_string(v.states.size()) + ": the round is over");
         v.add(s);
+        look_for_signals(v.states.size());
     }
     return v;
 }
@@ -231,6 +287,7 @@ Views take_views(const Views& v, Row<const int64_t> rows) {
         const size_t at = checked_place(rows.data()[i], v.states.size());
         taken.states.push_back(v.states[at]);
         taken.viewers.push_back(v.viewers[at]);
+        look_for_signals(i);
     }
     return taken;
 }
@@ -238,20 +295,22 @@ Views take_views(const Views& v, Row<const int64_t> rows) {
 }  // namespace
 
 void bind_positions(nb::module_& m) {
-    m.def("derive_keys", &derive_keys, "seed"_a, "keys"_a);
+    m.def("derive_keys", &derive_keys, "seed"_a, "keys"_a.noconvert());
     nb::class_<Positions>(m, "Positions", "States side by side; use uno_flex_env.positions.")
         .def_static("of", &from_states, "states"_a)
         .def_static("deal", &deal_positions, "seeds"_a, "rules"_a, "num_players"_a, "dealer"_a)
         .def("__len__", [](const Positions& p) { return p.states.size(); })
+        .def_ro("readers", &Positions::readers, "Playouts that are in progress; meanwhile the positions can't change.")
         .def("take", &take_positions, "rows"_a)
         .def("state", &state_at, "row"_a)
-        .def("write_bytes", &write_bytes, "rows"_a)
-        .def("write_turns", &write_turns, "current_players"_a, "winners"_a)
-        .def("observe", &observe_all, "viewers"_a, "observations"_a, "masks"_a)
+        .def("write_bytes", &write_bytes, "rows"_a.noconvert())
+        .def("write_turns", &write_turns, "current_players"_a.noconvert(), "winners"_a.noconvert())
+        .def("observe", &observe_all, "viewers"_a, "observations"_a.noconvert(), "masks"_a.noconvert())
         .def("apply", &apply_to_all, "actions"_a)
         .def("set_power", &set_power, "green"_a)
         .def("hide", &hide_all)
-        .def("play_out", &play_out_all, "bots"_a, "keys"_a, "repeats"_a, "num_threads"_a, "winners"_a, "points"_a);
+        .def("play_out", &play_out_all, "bots"_a, "keys"_a, "repeats"_a, "num_threads"_a, "winners"_a.noconvert(),
+             "points"_a.noconvert());
 
     nb::class_<Views>(m, "Views", "The views of the current players of such states; use uno_flex_env.positions.")
         .def("__len__", [](const Views& v) { return v.states.size(); })
@@ -259,5 +318,6 @@ void bind_positions(nb::module_& m) {
         .def_prop_ro("viewers", [](const Views& v) { return std::vector<int>(v.viewers.begin(), v.viewers.end()); })
         .def("draw_worlds", &draw_worlds, "keys"_a, "num_threads"_a)
         .def("search", &search, "keys"_a, "defaults"_a, "masks"_a.none(), "simulations"_a, "nanoseconds"_a, "bot"_a,
-             "tree"_a, "confidence"_a, "exploration"_a, "num_threads"_a, "actions"_a, "visits"_a, "wins"_a);
+             "tree"_a, "confidence"_a, "exploration"_a, "num_threads"_a, "actions"_a.noconvert(),
+             "visits"_a.noconvert(), "wins"_a.noconvert());
 }

@@ -1,5 +1,5 @@
 // States and views for Python.
-#include "bindings.hpp"
+#include "bindings_work.hpp"
 #include "episode.hpp"
 #include "information.hpp"
 #include "observation.hpp"
@@ -129,9 +129,12 @@ void next_round_checked(State& s, uint64_t seed) {
     deal_next_round(s, seed);
 }
 
-uint64_t checked_perft(const State& s, int depth) {
-    require(depth >= 0, "depth must not be negative, got " + std::to_string(depth));
-    return perft(s, depth);
+uint64_t checked_perft(const State& s, int64_t depth) {
+    require(depth >= 0 && depth <= kMaxPerftDepth,
+            "depth must be from 0 to " + std::to_string(kMaxPerftDepth) + ", got " + std::to_string(depth));
+    uint64_t positions = 0;
+    interruptible([&](uno_flex_kernel::Interrupt& interrupt) { positions = perft(s, int(depth), interrupt); });
+    return positions;
 }
 
 void bind_playing(nb::class_<State>& state) {
@@ -144,7 +147,8 @@ void bind_playing(nb::class_<State>& state) {
         .def("legal_actions", &list_legal)
         .def("begin_match", &begin_match)
         .def("next_round", &next_round_checked, "seed"_a, "Deal the next round of the match that began with this seed.")
-        .def("perft", &checked_perft, "depth"_a, "Number of positions after `depth` more actions or at an earlier end.")
+        .def("perft", &checked_perft, "depth"_a,
+             "Number of positions after `depth` (0 to 100) more actions or at an earlier end.")
         .def("check", &broken_invariant, "Which invariant is broken, or None.");
 }
 
@@ -199,8 +203,10 @@ void bind_view(nb::module_& m) {
 }
 
 void bind_seeing(nb::class_<State>& state) {
-    state.def("encode", &encode_row, "viewer"_a, "row"_a, "Write what this seat sees into a row of 640 uint8.")
-        .def("write_mask", &write_mask_row, "row"_a,
+    state
+        .def("encode", &encode_row, "viewer"_a, "row"_a.noconvert(),
+             "Write what this seat sees into a row of 640 uint8.")
+        .def("write_mask", &write_mask_row, "row"_a.noconvert(),
              "Write the legal actions of the current player into a row of 216 int8.")
         .def("hide", &hide_from, "viewer"_a, "What this seat sees: everything else is blank.")
         .def("known", &known_cards, "viewer"_a, "owner"_a,

@@ -6,6 +6,10 @@
 namespace {
 
 using namespace uno_flex;
+using uno_flex_kernel::Interrupt;
+
+/// Playouts, worlds and other work of a few microseconds between two looks at an interrupt.
+constexpr int kBetweenLooks = 16;
 
 void reset(const Batch& b, int begin, int end, const uint8_t* which) {
     for (int g = begin; g < end; ++g) {
@@ -50,18 +54,20 @@ void refresh(const Batch& b, int begin, int end) {
     for (int g = begin; g < end; ++g) write_row<kAll>(b, g);
 }
 
-void random_steps_of(const Batch& b, int begin, int end, int steps, int parts) {
+void random_steps_of(const Batch& b, int begin, int end, int steps, int parts, Interrupt& interrupt) {
     switch (parts) {
-        case kRulesOnly: return random_steps<kRulesOnly>(b, begin, end, steps);
-        case kMask: return random_steps<kMask>(b, begin, end, steps);
-        case kObservation: return random_steps<kObservation>(b, begin, end, steps);
-        default: return random_steps<kAll>(b, begin, end, steps);
+        case kRulesOnly: return random_steps<kRulesOnly>(b, begin, end, steps, interrupt);
+        case kMask: return random_steps<kMask>(b, begin, end, steps, interrupt);
+        case kObservation: return random_steps<kObservation>(b, begin, end, steps, interrupt);
+        default: return random_steps<kAll>(b, begin, end, steps, interrupt);
     }
 }
 
 /// A lower bound for the time of a step: touch the same cache lines of the state and write as many bytes.
-void touch(const Batch& b, int begin, int end, int steps) {
-    for (int t = 0; t < steps; ++t)
+void touch(const Batch& b, int begin, int end, int steps, Interrupt& interrupt) {
+    const int between = steps_between_looks(begin, end);
+    for (int t = 0; t < steps; ++t) {
+        if (t % between == 0 && interrupt.poll()) return;
         for (int g = begin; g < end; ++g) {
             prefetch(b, g + 1, end);
             uint64_t* line = reinterpret_cast<uint64_t*>(&state_of(b, g));
@@ -74,13 +80,16 @@ void touch(const Batch& b, int begin, int end, int steps) {
             b.terminated[g] = b.truncated[g] = 0;
             b.current_player[g] = int8_t(byte);
         }
+    }
 }
 
 void play_out_states(const Playouts& p, int begin, int end) {
+    unsigned played = 0;
     for (int i = begin; i < end; ++i) {
         uint64_t rng = p.keys[i];
         int64_t decisions = 0;
         for (int r = 0; r < p.repeats; ++r) {
+            if (played++ % kBetweenLooks == 0 && p.interrupt.poll()) return;
             State s = p.states[i];
             const uint32_t before = s.ply;
             play_out(s, p.bots, rng);
@@ -94,7 +103,10 @@ void play_out_states(const Playouts& p, int begin, int end) {
 }
 
 void draw_worlds(const uno_flex_kernel::Worlds& w, int begin, int end) {
-    for (int i = begin; i < end; ++i) w.states[i] = determinize(w.views[i], w.viewers[i], w.keys[i]);
+    for (int i = begin; i < end; ++i) {
+        if ((i - begin) % kBetweenLooks == 0 && w.interrupt.poll()) return;
+        w.states[i] = determinize(w.views[i], w.viewers[i], w.keys[i]);
+    }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ struct State;
 
 namespace uno_flex_kernel {
 
+class Interrupt;
 using uno_flex::EpisodeOptions;
 using uno_flex::Event;
 using uno_flex::Rules;
@@ -63,6 +64,7 @@ struct Playouts {
     int8_t* winners;       // [state][repeat]; -1: no winner
     int16_t* points;       // [state][repeat]
     int64_t* decisions;    // [state]: decisions taken in all repeats
+    Interrupt& interrupt;
 };
 
 /// Worlds drawn from views: see determinize() in information.hpp.
@@ -71,6 +73,7 @@ struct Worlds {
     const int8_t* viewers;  // [view]
     const uint64_t* keys;   // [view]
     State* states;          // [view]: output
+    Interrupt& interrupt;
 };
 
 /// Look ahead from views (search.hpp).
@@ -89,6 +92,7 @@ struct Search {
     int64_t* actions;         // [view]
     int32_t* visits;          // [view][216]: simulations of each candidate
     int32_t* wins;            // [view][216]: simulations that the player won
+    Interrupt& interrupt;
 };
 
 /// Random play in which everything is checked (soak.hpp).
@@ -101,6 +105,7 @@ struct Soak {
     int64_t spoil_at;   // corrupt the state after this many decisions, to test the checks; 0: never
     uint8_t* actions;   // [capacity]: actions of the current round
     int64_t capacity;   // a longer round is abandoned
+    Interrupt& interrupt;
     // Results.
     int64_t taken = 0;
     const char* why = nullptr;  // the fault; nullptr: none was found
@@ -111,7 +116,8 @@ struct Soak {
     bool endless = false;       // the current round was abandoned
 };
 
-/// Each function works on the games from `begin` to `end`, so that threads can share a batch.
+/// Each function works on the games from `begin` to `end`, so that threads can share a batch. A function with an interrupt
+/// returns early when the interrupt says so, with incomplete results.
 struct Kernel {
     const char* name;
     void (*reset)(const Batch&, int begin, int end, const uint8_t* which);  // which: nullptr is all
@@ -119,8 +125,8 @@ struct Kernel {
     void (*step)(const Batch&, int begin, int end);
     void (*sample)(const Batch&, int begin, int end, int32_t* actions);
     void (*refresh)(const Batch&, int begin, int end);
-    void (*random_steps)(const Batch&, int begin, int end, int steps, int parts);
-    void (*touch)(const Batch&, int begin, int end, int steps);
+    void (*random_steps)(const Batch&, int begin, int end, int steps, int parts, Interrupt&);
+    void (*touch)(const Batch&, int begin, int end, int steps, Interrupt&);
     void (*play_out)(const Playouts&, int begin, int end);
     void (*draw_worlds)(const Worlds&, int begin, int end);
     void (*search)(const Search&, int begin, int end);

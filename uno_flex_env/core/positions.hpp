@@ -10,6 +10,7 @@ UNO_FLEX_BEGIN
 /// States with the same number of players.
 struct Positions {
     std::vector<State> states;
+    mutable int readers = 0;  // calls that read them without Python's lock
 };
 
 /// The views of the current players of such states.

@@ -17,6 +17,7 @@
 
 #include "bots.hpp"
 #include "information.hpp"
+#include "interrupt.hpp"
 #include "kernel.hpp"
 
 UNO_FLEX_BEGIN
@@ -41,15 +42,14 @@ inline int64_t thread_time() {
 class Budget {
 public:
     explicit Budget(const Search& search) : search_(search), begin_(search.simulations ? 0 : thread_time()) {}
-    /// Whether this many more simulations are within the budget.
+    /// Whether this many more simulations are within the budget, and the search is not interrupted.
     bool affords(int64_t simulations) {
-        if (search_.simulations) return spent + simulations <= search_.simulations;
-        // The clock is slow, so it is read every 16 simulations.
+        // Clocks are slow, so they are read every 16 simulations.
         if (spent >= next_look_) {
             next_look_ = spent + 16;
-            over_ = thread_time() - begin_ >= search_.nanoseconds;
+            over_ = search_.interrupt.poll() || (!search_.simulations && thread_time() - begin_ >= search_.nanoseconds);
         }
-        return !over_;
+        return !over_ && (!search_.simulations || spent + simulations <= search_.simulations);
     }
     int64_t spent = 0;
 

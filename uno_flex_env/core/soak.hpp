@@ -4,6 +4,7 @@
 #include "bots.hpp"
 #include "check.hpp"
 #include "information.hpp"
+#include "interrupt.hpp"
 #include "kernel.hpp"
 #include "observation.hpp"
 
@@ -48,6 +49,7 @@ inline bool is_faulty(const State& s, Soak& job, uint64_t& rng) {
 inline bool play_round(State& s, Soak& job, uint64_t& rng) {
     for (job.length = 0; !is_faulty(s, job, rng); ++job.length) {
         if (is_over(s)) return true;
+        if (job.length % 16 == 0 && job.interrupt.poll()) return false;
         if (job.length == job.capacity) {
             job.endless = true;
             return false;

@@ -83,10 +83,10 @@ class SeatGames:
             max_decisions=max_decisions,
         )
         kept = replace(self.options, history=history or int(keep_last))
-        self.batch = Batch(num_envs, kept, autoreset=False, num_threads=num_threads)
-        self.num_envs, self.num_players = num_envs, num_players
         if seat != "random":
             check_whole("seat", seat, 0, num_players - 1)
+        self.batch = Batch(num_envs, kept, autoreset=False, num_threads=num_threads)
+        self.num_envs, self.num_players = num_envs, num_players
         self.seat = seat
         self.learning_seats = np.full(num_envs, 0 if seat == "random" else seat, np.uint8)
         self.opponents = opponents
@@ -195,7 +195,10 @@ class SeatGames:
 
         Raises:
             IllegalActionError: an action is not legal; the message names the game, and no game has moved.
+            RuntimeError: the games are not dealt yet, or another thread is stepping them.
         """
+        if not self.batch.dealt:
+            raise RuntimeError("the games are not dealt yet: call reset() first")
         chosen = checked_actions(actions, self.num_envs)
         self._check_legal(chosen, alone)
         self.batch.actions[:] = chosen if alone is None else np.where(alone, -1, chosen)
