@@ -17,6 +17,10 @@ from uno_flex_env.rules import MAX_PLAYERS
 Kind = Literal["mlp", "residual", "history"]
 
 
+MAX_WIDTH, MAX_LAYERS = 1 << 14, 256
+"""The largest network that can be asked for; far larger ones than any that has learned this game."""
+
+
 @dataclass(frozen=True)
 class NetworkConfig:
     """The architecture of a network."""
@@ -40,6 +44,9 @@ class NetworkConfig:
         for name in ("width", "layers", "history"):
             if getattr(self, name) < 1:
                 raise ValueError(f"network.{name} must be at least 1, got {getattr(self, name)}")
+        for name, most in (("width", MAX_WIDTH), ("layers", MAX_LAYERS)):
+            if getattr(self, name) > most:
+                raise ValueError(f"network.{name} must be at most {most:,}, got {getattr(self, name):,}")
         if self.history > MAX_HISTORY:
             raise ValueError(f"network.history must be at most {MAX_HISTORY}, got {self.history}")
 

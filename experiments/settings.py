@@ -77,7 +77,13 @@ def _checked(name: str, value: Any, wanted: Any) -> Any:
     return value
 
 
+MAX_NAME = 200
+"""Bytes in the name of a folder for results: file systems allow 255, of which numbers and suffixes take some."""
+
+
 def check_folder_name(name: str) -> None:
     """Raise ValueError unless `name` can name a folder for results."""
-    if not name or name == ".." or Path(name).name != name:
+    if not name or name == ".." or Path(name).name != name or "\0" in name:
         raise ValueError(f"name must be that of a folder, got {name!r}")
+    if len(name.encode()) > MAX_NAME:
+        raise ValueError(f"name must be at most {MAX_NAME} bytes long, got {len(name.encode())}: {name[:40]!r}...")

@@ -327,3 +327,11 @@ def test_a_network_plays_with_its_probabilities():
     expected = 20_000 * np.exp(logits[legal]) / np.exp(logits[legal]).sum()
     assert ((counts[legal] - expected) ** 2 / expected).sum() < 25
     assert set(constant_policy(logits, greedy=True).act(decisions(masks[:10]))) == {215}
+
+
+@pytest.mark.parametrize(("size", "most"), [("layers", "256"), ("width", "16,384")])
+def test_a_network_that_is_too_large_is_refused_at_once(size, most):
+    """Fault 2-19: `train --network.layers 1000000000` built layers until the memory was full. Seen to fail without the
+    bounds."""
+    with pytest.raises(ValueError, match=f"network.{size} must be at most {most}, got 1,000,000,000"):
+        NetworkConfig(**{size: 10**9})

@@ -233,6 +233,7 @@ def test_bad_arguments_are_refused(capsys, command, arguments, message):
         (["evaluate", "--threshold", "2"], "stop.threshold must lie in (0, 1), got 2.0"),
         (["tournament", "--players", "2", "2"], "players must be different numbers, at least one, got (2, 2)"),
         (["tournament", "--name", "../x"], "name must be that of a folder, got '../x'"),
+        (["tournament", "--name", "x" * 300], "name must be at most 200 bytes long, got 300"),
     ],
 )
 def test_bad_options_are_refused(capsys, arguments, message):
