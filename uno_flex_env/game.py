@@ -10,7 +10,7 @@ from uno_flex_env._core import State
 from uno_flex_env.actions import TEXTS, action_to_text, text_to_action
 from uno_flex_env.cards import CODES, COLORS, cards_to_text, text_to_card
 from uno_flex_env.errors import IllegalActionError, RecordError
-from uno_flex_env.options import EpisodeOptions
+from uno_flex_env.options import EpisodeOptions, checked_rules
 from uno_flex_env.record import Record
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import checked_seed
@@ -26,14 +26,20 @@ class Game:
     0
 
     Args:
-        num_players, rules, dealer: see `uno_flex_env.options.EpisodeOptions`; rules None are the official ones.
+        num_players, rules, dealer: see `uno_flex_env.options.EpisodeOptions`; `rules` may also be a dict of the
+            switches that differ from the official ones, or None for these.
         seed: any 64-bit number; the same seed and actions give the same game. None for a new one each time.
     """
 
     def __init__(
-        self, num_players: int = 2, rules: Rules | None = None, *, seed: int | None = None, dealer: int | None = None
+        self,
+        num_players: int = 2,
+        rules: Rules | Mapping[str, Any] | None = None,
+        *,
+        seed: int | None = None,
+        dealer: int | None = None,
     ) -> None:
-        options = EpisodeOptions(num_players, rules or Rules(), dealer=dealer)
+        options = EpisodeOptions(num_players, checked_rules(rules), dealer=dealer)
         rules, seed = options.rules, checked_seed(seed)
         state = State.deal(rules.core, num_players, options.first_dealer, seed)
         self._begin(state, rules, _core.shuffled_deck(rules.core, seed))
@@ -82,7 +88,7 @@ class Game:
         power: str | None = None,
         draw_pile: Sequence[str] | None = None,
         discard_pile: Sequence[str] = (),
-        rules: Rules | None = None,
+        rules: Rules | Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Self:
         """A table set up by hand, before a turn. It has no deal and so no record.
@@ -96,7 +102,7 @@ class Game:
                 card not named is in the draw pile, shuffled by `seed`.
             discard_pile: cards under the top.
         """
-        rules = rules or Rules()
+        rules = checked_rules(rules)
         rules.check(len(hands))
         power = power or "+" * len(hands)
         if len(power) != len(hands) or set(power) - set("+-"):
@@ -300,7 +306,12 @@ class Match:
     """
 
     def __init__(
-        self, num_players: int = 2, rules: Rules | None = None, *, seed: int | None = None, dealer: int | None = None
+        self,
+        num_players: int = 2,
+        rules: Rules | Mapping[str, Any] | None = None,
+        *,
+        seed: int | None = None,
+        dealer: int | None = None,
     ) -> None:
         self._seed = checked_seed(seed)
         self.game = Game(num_players, rules, seed=self._seed, dealer=dealer)

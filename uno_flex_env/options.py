@@ -16,13 +16,20 @@ REWARDS: tuple[str, ...] = _core.REWARDS
 MAX_HISTORY: int = _core.MAX_HISTORY
 """The longest history, in events."""
 
+DEFAULT_MAX_DECISIONS = 20_000
+"""After so many decisions the environments of PettingZoo, Gymnasium and Stable-Baselines3 truncate an episode.
+
+Some ways to play never end a round. At 2 to 8 players under the official rules, fewer than one random round in a
+million takes so many decisions, and fewer than one random match.
+"""
+
 ILLEGAL = ("raise", "terminate")
 """What an illegal action does: raise IllegalActionError, or end the episode with -1 for the player that took it."""
 
 
 @dataclass(frozen=True)
 class EpisodeOptions:
-    """What an episode is. Each environment takes these options as keyword arguments, with the defaults below.
+    """What an episode is. The environments take these options as keyword arguments, with the defaults below.
 
     Args:
         num_players: 2 to 8.
@@ -33,7 +40,8 @@ class EpisodeOptions:
             points of its hand / 100 to the winner. A match pays "win" once, at its end, and "points" after every round.
         history: how many of the last public events of a round are observed, 0 to 1024.
         max_decisions: truncate the episode after so many decisions; None for no limit. All decisions count, or where
-            an environment has one learning seat, those of that seat.
+            an environment has one learning seat, those of that seat. The environments of PettingZoo, Gymnasium and
+            Stable-Baselines3 have `DEFAULT_MAX_DECISIONS` as their default.
         dealer: seat that deals the (first) round; None for the last seat, so that seat 0 begins.
 
     Raises:

@@ -47,7 +47,7 @@ uno_flex_v0.env(
     reward="win",
     history=0,
     render_mode=None,
-    max_decisions=None,
+    max_decisions=20000,
     illegal="raise",
     render_seat="current_player",
     dealer=None,
@@ -111,6 +111,35 @@ ACTION TABLE
 
 In a match, `"win"` is paid once, to who wins the match; `"points"` after every round. A loser gets its reward with its
 last `last()`, after which its action is None.
+
+### Options of Each Interface
+
+The options and their defaults. A dash: the interface has no such option.
+
+| option | PettingZoo | `make` | `make_vec` | `SB3VecEnv` | `VecEnv` | `Game`, `Match` |
+|---|---|---|---|---|---|---|
+| `num_envs` | - | - | `1` | required | required | - |
+| `num_players` | `2` | `2` | `2` | `2` | `2` | `2` |
+| `rules` | `None` | `None` | `None` | `None` | `None` | `None` |
+| `seed` | - | - | - | - | `None` | `None` |
+| `dealer` | `None` | - | - | - | - | `None` |
+| `match` | `False` | `False` | `False` | `False` | `False` | - |
+| `reward` | `"win"` | `"win"` | `"win"` | `"win"` | `"win"` | - |
+| `history` | `0` | `0` | `0` | - | `0` | - |
+| `max_decisions` | `20000` | `20000` | `20000` | `20000` | `None` | - |
+| `opponents` | - | `"random"` | `"random"` | `"random"` | - | - |
+| `seat` | - | `0` | `0` | `0` | - | - |
+| `illegal` | `"raise"` | `"raise"` | - | - | - | - |
+| `num_threads` | - | - | `1` | `1` | `1` | - |
+| `autoreset_mode` | - | - | `"NextStep"` | - | - | - |
+| `copy` | - | - | `True` | - | - | - |
+| `render_mode` | `None` | `None` | - | - | - | - |
+| `render_seat` | `"current_player"` | - | - | - | - | - |
+
+`Game` and `Match` cut nothing off: their caller decides when to stop. `VecEnv` cuts nothing off by default, since a
+loop has to bootstrap the value of a truncated game from `final_obs`. The Stable-Baselines3 environment has no history,
+since its observation is flat. `playout` takes states, which have their rules, and gives up a round after 2**20
+decisions.
 
 ### Version History
 

@@ -26,7 +26,9 @@ class VecEnv:
 
     Args:
         num_envs: B, the number of games.
-        num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
+        num_players, rules, match, reward, history: see `uno_flex_env.options.EpisodeOptions`.
+        max_decisions: None by default: games are not cut off, and a game between policies that never end it goes on. A
+            loop has to bootstrap the value of a truncated game from `final_obs`, which takes B * n * 640 bytes.
         num_threads: threads that share the batch; more than there are free cores makes it slower.
         seed: of the first `reset`; None for a new one.
 

@@ -75,7 +75,7 @@ def test_play_gives_the_game_back():
         ({"num_players": 2.0}, "num_players"),
         ({"num_players": "3"}, "num_players"),
         ({"num_players": True}, "num_players"),
-        ({"rules": {"stacking": True}}, "rules"),
+        ({"rules": {"stackin": True}}, "stackin"),
         ({"rules": "official"}, "rules"),
         ({"rules": Rules(hand_size=31), "num_players": 3}, "hand_size"),
         ({"seed": -1}, "seed"),

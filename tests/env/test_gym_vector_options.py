@@ -157,7 +157,22 @@ def test_bad_options_are_refused_by_name(options, message):
         UnoFlexVectorEnv(**({"num_envs": 2} | options))
 
 
-def test_an_unknown_option_is_an_error():
-    """Fault 4."""
-    with pytest.raises(TypeError, match="players"):
-        gymnasium.make_vec("UnoFlex-v0", 2, players=3)
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"players": 3}, "no option 'players'; did you mean 'num_players'"),
+        ({"max_episode_steps": 100}, "no option 'max_episode_steps': use max_decisions"),
+        ({"illegal": "terminate"}, "no option 'illegal': an illegal action raises IllegalActionError; .* mask"),
+        ({"render_mode": "ansi"}, "no option 'render_mode': .*gymnasium.make"),
+    ],
+)
+def test_an_option_that_a_batch_does_not_have_is_refused_with_what_to_use(options, message):
+    """Faults 4 and 2-24. Seen to fail with `unexpected keyword argument` and no more."""
+    with pytest.raises(TypeError, match=message):
+        gymnasium.make_vec("UnoFlex-v0", 2, **options)
+
+
+def test_options_that_ask_for_what_a_batch_does_are_taken():
+    """Fault 2-24: programs hand on `render_mode=None`."""
+    env = gymnasium.make_vec("UnoFlex-v0", 2, render_mode=None, illegal="raise")
+    assert env.reset(seed=1)[0]["observation"].shape == (2, 640)

@@ -19,7 +19,14 @@ from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, describe_illegal
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.options import ILLEGAL, EpisodeOptions, check_one_of, check_whole, checked_rules
+from uno_flex_env.options import (
+    DEFAULT_MAX_DECISIONS,
+    ILLEGAL,
+    EpisodeOptions,
+    check_one_of,
+    check_whole,
+    checked_rules,
+)
 from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display
 from uno_flex_env.render.table import Table
 from uno_flex_env.rules import Rules
@@ -64,7 +71,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         reward: Literal["win", "points"] = "win",
         history: int = 0,
         render_mode: Literal["ansi", "rgb_array", "human"] | None = None,
-        max_decisions: int | None = None,
+        max_decisions: int | None = DEFAULT_MAX_DECISIONS,
         illegal: Literal["raise", "terminate"] = "raise",
         render_seat: Literal["current_player"] | int | None = "current_player",
         dealer: int | None = None,

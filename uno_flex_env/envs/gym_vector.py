@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -21,7 +22,8 @@ from gymnasium.vector.utils import batch_space
 from uno_flex_env.envs.opponents import Observations, Opponents
 from uno_flex_env.envs.seat_games import Rows, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace, observation_space
-from uno_flex_env.options import check_flag, check_one_of
+from uno_flex_env.errors import did_you_mean
+from uno_flex_env.options import DEFAULT_MAX_DECISIONS, check_flag, check_one_of
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import checked_seed
 
@@ -49,6 +51,12 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
             it; what the learning seat saw last is in `infos["final_obs"]` and `infos["final_info"]`. DISABLED: when
             `reset(options={"reset_mask": ...})` names it; an action before that is an error.
         copy: hand out copies of the observations; False: the arrays themselves, which every step overwrites.
+        others: options of `gymnasium.make` that a batch can't have; refused with what to use instead, unless they ask
+            for what the batch does anyway.
+
+    Raises:
+        TypeError: an option is unknown, or a batch can't have it.
+        ValueError: an option is out of range; the message names it.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -64,11 +72,13 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
         match: bool = False,
         reward: Literal["win", "points"] = "win",
         history: int = 0,
-        max_decisions: int | None = None,
+        max_decisions: int | None = DEFAULT_MAX_DECISIONS,
         num_threads: int = 1,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
+        **others: Any,
     ) -> None:
+        _refuse(others)
         check_flag("copy", copy)
         modes = tuple(mode.value for mode in AutoresetMode)
         check_one_of("autoreset_mode", getattr(autoreset_mode, "value", autoreset_mode), modes)
@@ -199,3 +209,21 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
         masks[ended, 0] = 1
         info = {"action_mask": masks, "_action_mask": ended.copy()}
         return {"final_obs": last, "_final_obs": ended.copy(), "final_info": info, "_final_info": ended.copy()}
+
+
+_DOES_ANYWAY: dict[str, Any] = {"illegal": "raise", "render_mode": None, "max_episode_steps": None}
+_INSTEAD = {
+    "illegal": "an illegal action raises IllegalActionError; choose under the action mask",
+    "render_mode": "a batch draws no pictures; make one game with gymnasium.make, or with vectorization_mode='sync'",
+    "max_episode_steps": "use max_decisions, which counts the learning seat's decisions",
+}
+
+
+def _refuse(others: dict[str, Any]) -> None:
+    """TypeError for the first option that the batch does not have."""
+    for name, value in others.items():
+        if name not in _INSTEAD:
+            known = inspect.signature(UnoFlexVectorEnv).parameters.keys() - {"others"}
+            raise TypeError(f"UnoFlexVectorEnv has no option {name!r}{did_you_mean(name, known)}")
+        if value != _DOES_ANYWAY[name]:
+            raise TypeError(f"UnoFlexVectorEnv has no option {name!r}: {_INSTEAD[name]}")

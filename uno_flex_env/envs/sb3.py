@@ -21,6 +21,7 @@ from uno_flex_env.envs.seat_games import Rows, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace
 from uno_flex_env.errors import needs_extra
 from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.options import DEFAULT_MAX_DECISIONS
 from uno_flex_env.rules import Rules
 from uno_flex_env.seeding import checked_seed
 
@@ -53,7 +54,7 @@ class SB3VecEnv(VecEnv):
         seat: int | Literal["random"] = 0,
         match: bool = False,
         reward: Literal["win", "points"] = "win",
-        max_decisions: int | None = None,
+        max_decisions: int | None = DEFAULT_MAX_DECISIONS,
         num_threads: int = 1,
     ) -> None:
         self.seat_games = SeatGames(

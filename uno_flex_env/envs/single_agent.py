@@ -16,7 +16,7 @@ from uno_flex_env.envs.opponents import Opponents
 from uno_flex_env.envs.seat_games import MASK_HINT, SeatGames
 from uno_flex_env.envs.spaces import ActionSpace, Observation, observation_space
 from uno_flex_env.errors import IllegalActionError, NotationError
-from uno_flex_env.options import ILLEGAL, check_one_of
+from uno_flex_env.options import DEFAULT_MAX_DECISIONS, ILLEGAL, check_one_of
 from uno_flex_env.render.modes import RENDER_FPS, RENDER_MODES, Display
 from uno_flex_env.render.table import Table
 from uno_flex_env.rules import Rules
@@ -57,7 +57,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         match: bool = False,
         reward: Literal["win", "points"] = "win",
         history: int = 0,
-        max_decisions: int | None = None,
+        max_decisions: int | None = DEFAULT_MAX_DECISIONS,
         illegal: Literal["raise", "terminate"] = "raise",
         render_mode: Literal["ansi", "rgb_array", "human"] | None = None,
     ) -> None:
