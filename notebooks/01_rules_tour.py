@@ -89,7 +89,7 @@ print(*game.legal_actions)
 game.play(game.legal_actions[0])
 
 # %% [markdown]
-# What does not fit is an error that says what would. The game is then as before.
+# A card that does not fit is an error, which names the legal actions. The game is then as before.
 
 # %%
 try:
@@ -98,8 +98,8 @@ except IllegalActionError as error:
     print(error)
 
 # %% [markdown]
-# You may draw also when you could play. If the card drawn fits, you may play it, and no other, or keep it.
-# Here the next card of the draw pile is set, so that it does fit.
+# You may also draw when you could play. If the drawn card fits, you may play it, but no other card, or keep it.
+# Here the next card of the draw pile is chosen so that it fits.
 
 # %%
 game = Game.from_position([["y8", "r1"], ["b4"]], top="r5", draw_pile=["r3", "g1"])
@@ -133,7 +133,7 @@ show(game, seat=1)
 # ## The Power
 #
 # With a red Power flex sides are out of reach. So the question of this game is when to spend it, and there are three
-# ways to get it back. The first is a number with the flip icon: it flips your own Power, like it or not.
+# ways to get it back. The first is a number with the flip icon: it always flips your own Power.
 
 # %%
 game = Game.from_position([["y3^", "r1"], ["b4"], ["b6"]], top="y4", power="-++")
@@ -147,8 +147,8 @@ game = Game.from_position([["WF", "r1"], ["b4"], ["b6"]], top="y4", power="-+-")
 print(game.power, "->", game.play("WF:r").power)
 
 # %% [markdown]
-# The third is the reset: the moment all Powers are red, all turn green. Whoever holds the last green Power can flex
-# and has it back at once.
+# The third is the reset: when all Powers are red, all turn green. So the player with the last green Power can flex and
+# gets it back at once.
 
 # %%
 game = Game.from_position([["y2/g", "r1"], ["b4"], ["b6"]], top="g5", power="+--")
@@ -170,7 +170,7 @@ for card in ("rS/", "rR/", "rD/"):
 
 # %% [markdown]
 # The flex sides of Target Draw Two and Draw Four hit a player of your choice: `@2` is the one two seats on, clockwise.
-# Nobody loses a turn. The flex side of All Draw makes everyone else draw two.
+# The target does not lose a turn. The flex side of All Draw makes everyone else draw two.
 
 # %%
 game = Game.from_position([["W4/", "b2"], ["g3"], ["g7"], ["y8"]], top="r5")
@@ -198,8 +198,8 @@ print([len(hand) for hand in game.hands], "| player 1 knows of player 0:", game.
 # %% [markdown]
 # ## A whole round
 #
-# A round ends when somebody has no card left, and the winner scores the others' cards. Four players play one who play
-# what they can, at random.
+# A round ends when a player has no card left. The winner scores the cards of the others. Here four players play a
+# round; they play a card whenever they can, at random.
 
 # %%
 rng = np.random.default_rng(3)
@@ -221,8 +221,8 @@ while not game.is_over:
 print(f"player {game.winner} wins after {game.ply} actions and scores {game.points}")
 
 # %% [markdown]
-# Each line is a hand, each dot a flex, and a step upward is somebody who has drawn. Players who choose at random do not
-# save their Power for the end: in the last twenty actions nobody flexes.
+# Each line is a hand and each dot a flex. A step upward means that the player has drawn. Players who choose at random
+# do not save their Power for the end: there is no flex in the last twenty actions.
 
 # %%
 figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
@@ -269,8 +269,8 @@ print(ansi(Table.from_state(again.state, again.rules), 2, color=False))
 # %% [markdown]
 # ## What an agent sees
 #
-# In the PettingZoo environment whoever decides gets an observation of 640 zeros and ones, and a mask of the legal ones
-# among 216 actions. Both are the same size for 2 to 8 players.
+# In the PettingZoo environment the current player gets an observation of 640 zeros and ones, and a mask of the legal
+# ones among 216 actions. Both have the same size for 2 to 8 players.
 
 # %%
 env = uno_flex_v0.env(num_players=4)
@@ -279,7 +279,7 @@ observation = env.observe(env.agent_selection)
 print(env.agent_selection, observation["observation"].shape, observation["action_mask"].sum(), "legal actions")
 
 # %% [markdown]
-# `decode` puts it into words. Other hands are there as sizes only; seats count from whoever looks.
+# `decode` puts it into words. Of other hands it has only the sizes. Seats are counted from the player who observes.
 
 # %%
 for name, value in decode(observation["observation"]).items():
@@ -288,8 +288,8 @@ for name, value in decode(observation["observation"]).items():
 # %% [markdown]
 # ## Other rules, and matches
 #
-# Where people play differently there is a switch in `Rules`; the official reading is the default. With `stacking` a
-# Draw Two may be answered by another one.
+# Some houses play by other rules. `Rules` has a switch for each, with the official rule as the default. With `stacking`
+# you may answer a Draw Two with another one.
 
 # %%
 game = Game.from_position([["rD", "r1"], ["bD", "b4"], ["g3", "g7"]], top="r5", rules=Rules(stacking=True))
@@ -297,7 +297,7 @@ game.play("rD").play("bD")
 print("player", game.current_player, "owes", game.pending_draw, "| legal:", *game.legal_actions)
 
 # %% [markdown]
-# A `Match` plays rounds until somebody has 500 points. The same players again:
+# A `Match` plays rounds until a player has 500 points. The same players again:
 
 # %%
 match = Match(num_players=3, seed=1)

@@ -5,7 +5,7 @@
 # is worth, and lets it meet a bot of your own. It needs Python, and knowing what a policy and a reward are;
 # [01_rules_tour](01_rules_tour.ipynb) shows the game itself.
 #
-# The outputs stored here are those of one run. Run it yourself and the times differ, the findings should not.
+# The outputs stored here come from one run. If you run it yourself, the times will differ, but the findings should not.
 
 # %% [markdown]
 # The first cell holds the budget. Halve it, or spend ten times as much: everything below follows.
@@ -15,8 +15,8 @@ DECISIONS = 5_000_000  # to learn from
 GAMES = 4_000  # of each measurement at the end
 
 # %% [markdown]
-# A notebook runs in its own folder; the packages `agents` and `experiments` lie in the one above. `prepare` makes
-# learning faster; it must come before torch is loaded.
+# A notebook runs in its own folder; the packages `agents` and `experiments` are in the folder above. `prepare` makes
+# learning faster. Call it before torch is loaded.
 
 # %%
 import sys
@@ -57,9 +57,9 @@ from uno_flex_env.seeding import decision_noise
 # %% [markdown]
 # ## What learns, and how
 #
-# A run is described by one `TrainConfig`, which holds smaller ones: the games, the network, the learner. Whatever is
-# not named keeps its default. `python -m experiments train` reads the same settings from its flags and files, so a
-# setting that proves itself here can be copied there.
+# A run is described by one `TrainConfig`, which holds smaller ones: the games, the network, the learner. A setting that
+# you don't name keeps its default. `python -m experiments train` reads the same settings from its flags and files, so
+# you can copy there what works here.
 
 # %%
 config = TrainConfig(
@@ -74,8 +74,8 @@ config = TrainConfig(
 
 # %% [markdown]
 # In words: 1,024 games of two players go on side by side, and one network sits in every seat of all of them. After 32
-# decisions in each game PPO improves it a little, and on it goes. An observation is egocentric, so the same weights
-# serve every seat. The reward is 1 for the winner of a round and -1 for the loser.
+# decisions in each game PPO improves it a little, and the games go on. An observation is egocentric, so the same
+# weights serve every seat. The reward is 1 for the winner of a round and -1 for the loser.
 #
 # The two *baselines* are fixed opponents. `flex_when_stuck` plays at random, but plays a flex side only when no
 # regular side fits; `expert` is a strong player by rules of thumb.
@@ -89,10 +89,9 @@ parameters = sum(weights.numel() for weights in trainer.ppo.network.parameters()
 print(f"{parameters:,} parameters, learning on {trainer.device} in {trainer.ppo.precision}")
 
 # %% [markdown]
-# `measure` plays the agent against the baselines, always on the same deals, each deal from both seats. Luck with the
-# cards is large in this game, so a win rate never comes without its 95 % interval. Measurements take the
-# agent's likeliest action; before it has learned anything that is the same one almost everywhere, and it wins next to
-# nothing.
+# `measure` plays the agent against the baselines, always on the same deals, each deal from both seats. The cards decide
+# most single games, so each win rate comes with its 95 % interval. Measurements take the agent's likeliest action.
+# Before it has learned anything, that is almost always the same action, and it wins almost no game.
 
 # %%
 start = measure(config, trainer.policy())
@@ -102,8 +101,8 @@ for (baseline, players), rate in start.items():
 # %% [markdown]
 # ## Learning
 #
-# `trainer.step()` plays a little and learns from it, and tells how that went. This loop is all that training is; the
-# command does the same and also writes checkpoints and charts. Ten times on the way we measure.
+# `trainer.step()` collects one rollout, learns from it and returns metrics. Training is this loop; the command does the
+# same and also writes checkpoints and charts. We measure ten times during the run.
 
 # %%
 decisions, strength, behavior = [0], [start], []
@@ -119,8 +118,8 @@ while not trainer.is_done:
 # %% [markdown]
 # ## The learning curve
 #
-# Lines are win rates, bands their 95 % intervals. Most is learned at once, the rest slowly. The dotted line is even
-# play.
+# Lines are win rates, bands their 95 % intervals. The agent learns most of it quickly and the rest slowly. The dotted
+# line is even play.
 
 # %%
 millions = np.array(decisions) / 1e6
@@ -138,9 +137,9 @@ plt.show()
 # %% [markdown]
 # ## What it learns to do
 #
-# Strength says that it improves, behavior says how. Each line is a share of the decisions in which there was a choice:
-# how often it plays a flex side where it could, and how often it draws, or keeps the card that it drew, where it could
-# play. It learns first to draw only when it must, then, slowly, to save its Power.
+# Win rates show that the agent improves, its behavior shows how. Each line is a share of the decisions in which there
+# was a choice: how often it plays a flex side where it could, and how often it draws, or keeps the card that it drew,
+# where it could play. First it learns to draw only when it must, then, slowly, to save its Power.
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
@@ -155,28 +154,28 @@ plt.show()
 # %% [markdown]
 # ## Watching a game
 #
-# A policy answers a batch of decisions: observations, masks of the legal actions, and a key from which its luck
-# follows. For one game the batch has one row.
+# A policy answers a batch of decisions: observations, masks of the legal actions, and keys for random numbers. For one
+# game the batch has one row.
 
 
 # %%
-def seen_by_mover(game: Game) -> Decisions:
-    """What whoever decides knows, as a batch of one."""
+def current_decision(game: Game) -> Decisions:
+    """The decision of the current player, as a batch of one."""
     observation, mask = Positions([game.state]).observe()
     return Decisions(observation, mask, decision_noise(1, 0, game.state.current_player, game.ply))
 
 
 # %% [markdown]
 # The agent sits in seat 0 and meets the expert. `!` marks a flex side, and the signs are the Powers afterwards, `+` for
-# green. Beside each action of the agent stands the probability that it gave it; often there was no other choice.
+# green. The last column is the probability that the agent gave its action; often there was no other choice.
 
 # %%
 agent, expert = trainer.policy(), make_policy("expert")
 game = Game(num_players=2, seed=11)
 while not game.is_over:
-    seat, seen = game.state.current_player, seen_by_mover(game)
-    action = int((agent if seat == 0 else expert).act(seen)[0])
-    sure = f"{100 * agent.probabilities(seen)[0, action]:4.0f} %" if seat == 0 else ""
+    seat, decision = game.state.current_player, current_decision(game)
+    action = int((agent if seat == 0 else expert).act(decision)[0])
+    sure = f"{100 * agent.probabilities(decision)[0, action]:4.0f} %" if seat == 0 else ""
     game.play(action)
     print(f"{game.ply:3} {('agent', 'expert')[seat]:7} {TEXTS[action]:8} {game.power} {sure}")
 print(f"player {game.winner} wins with {game.points} points")
@@ -197,7 +196,7 @@ def can_do_both(masks: np.ndarray) -> np.ndarray:
 
 
 deals = (Game(num_players=2, seed=seed) for seed in range(1000))
-game = next(deal for deal in deals if can_do_both(seen_by_mover(deal).action_mask)[0])
+game = next(deal for deal in deals if can_do_both(current_decision(deal).action_mask)[0])
 file = BytesIO()
 plt.imsave(file, picture(Table.from_state(game.state, game.rules), 0, size=(900, 600)))
 Image(file.getvalue(), width=720)
@@ -207,7 +206,7 @@ Image(file.getvalue(), width=720)
 # pile. The flex side only costs the Power. The agent's view of its choices, most probable first:
 
 # %%
-chances = agent.probabilities(seen_by_mover(game))[0].numpy()
+chances = agent.probabilities(current_decision(game))[0].numpy()
 legal = [action for action in np.argsort(-chances) if game.state.is_legal(action)][:6]
 figure, axes = plt.subplots(figsize=(7, 2.6), layout="constrained")
 bars = axes.barh([TEXTS[action] for action in legal], 100 * chances[legal], color=LINES[0][0])
@@ -232,8 +231,8 @@ print(f"{rows.sum():,} of {len(opening):,} openings offer both; the agent flexes
 # %% [markdown]
 # ## What it is worth
 #
-# The measurements above steered nothing, but we looked at them often. A verdict takes fresh deals, which means another
-# seed. `duel` lets one policy meet a table of another, and the deal is what its intervals count.
+# The measurements above did not steer the training, but we looked at them often. A final result needs new deals, which
+# means another seed. `duel` plays one policy against another one in all other seats; its intervals count deals.
 
 # %%
 bots = ("random", "never_flex", "always_flex", "flex_when_stuck", "expert")
@@ -253,15 +252,15 @@ axes.invert_yaxis()
 plt.show()
 
 # %% [markdown]
-# An interval right of the dotted line: the agent is better. One that holds the line: with so many games nobody can
-# say.
+# If an interval is right of the dotted line, the agent is better. If it holds the line, there are too few games to
+# tell.
 
 # %% [markdown]
 # ## A bot of your own
 #
 # A policy is a class with a `name`, a `history` (how many past events it wants to see; mostly 0) and `act`, which
-# answers a batch of decisions with a legal action each. This one gets rid of its dearest regular sides, and begins to
-# flex when somebody else is about to win.
+# answers a batch of decisions with a legal action each. This one plays its most expensive regular sides first, and
+# begins to flex when another player is about to win.
 
 # %%
 POINTS = np.array([-1 if action.face is None else FACES[action.face].points for action in ACTIONS])
@@ -280,23 +279,24 @@ class Watchful:
 
 
 # %% [markdown]
-# It goes wherever a policy does. `-1` is the taste of `draw`: the bot draws when no regular side fits and nobody is
-# about to win. An illegal answer would be an error that names the policy and the action.
+# You can use it wherever you can use a policy. The score of `draw` is -1: the bot draws when no regular side fits and
+# no other player is about to win. An illegal answer would be an error that names the policy and the action.
 
 # %%
 print(duel(Watchful(), "flex_when_stuck", games=GAMES, seed=2))
 
 # %% [markdown]
-# `play_match` seats any line-up, here three different players. Each deal is played three times, so that everybody sits
-# everywhere, and a fair share is a third.
+# `play_match` plays any line-up, here three different policies. Each deal is played three times, so that each policy
+# sits in each seat. A fair share is a third.
 
 # %%
 print(play_match([Watchful(), "flex_when_stuck", "expert"], games=GAMES, seed=3))
 
 # %% [markdown]
-# It loses more than it wins. Can you do better? Two starts: wilds count 50 points, so this bot throws away first the
-# cards that always fit; and with nothing else that fits it would rather draw than flex. Mend both, and it beats
-# `flex_when_stuck`. Change a line and run the cells again: the deals are the same, so a difference is the bot's.
+# It wins less than its fair share. Can you do better? Here are two ideas. Wilds count 50 points, so this bot first
+# plays the cards that always fit. And it draws where it could flex, if nothing else fits. Change both, and it beats
+# `flex_when_stuck`. Change a line and run the cells again: the deals are the same, so any difference comes from the
+# bot.
 
 # %% [markdown]
 # ## Keeping it, and going on

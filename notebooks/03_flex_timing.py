@@ -1,7 +1,7 @@
 # %% [markdown]
 # # When to spend the Power: ask the data
 #
-# The study of flex timing played many thousand positions on to their ends.
+# The study of flex timing played many thousand positions to the end of the round.
 # [Its page](../docs/flex_timing/README.md) has the answers and their limits; the results are in four Parquet files
 # beside it. This notebook reads them, so that you can ask your own questions. It plays nothing and runs in seconds.
 #
@@ -92,7 +92,7 @@ draw(worth, "points", "Wins with a green Power less wins with a red one")
 # ## Spend or hold?
 #
 # A flex and another play are both legal. This is the best flex less the best other play. Both are chosen in one half of
-# the sampled worlds and compared in the other half, so a lucky choice is no advantage. Above zero: spend.
+# the sampled worlds and compared in the other half, so the choice does not bias the result. Above zero: spend.
 
 # %%
 spend = findings.spend_by_players(results)
@@ -144,7 +144,7 @@ for players in results.players:
 pairs = results.pairs("main")
 values = (pairs["green"] - pairs["red"]) / pairs["repeats"]
 near = pairs["leader"] <= 2
-print(f"{len(values):,} decisions, in {near.sum():,} of them somebody else holds one or two cards")
+print(f"{len(values):,} decisions, in {near.sum():,} of them another player holds one or two cards")
 
 # %% [markdown]
 # Then an interval. There is one decision from each deal, so the values at one number of players are independent, and
@@ -193,7 +193,7 @@ for players in results.players:
 #   seat, the data err with it.
 # - A feature is not a cause: hands of different sizes differ in much else. Only twins and candidates are compared with
 #   all else equal.
-# - If you look at twenty splits, one will stand out by chance. Correct for all that you looked at, or look again with
+# - If you look at twenty splits, one of them will differ by chance. Correct for all of them, or look again with
 #   another seed: `python -m experiments study flex_timing --seed 1 --out runs/study/again`.
 # - An interval that holds zero doesn't show that there is no difference. Its width shows how large a difference could
 #   have been missed.
