@@ -1,6 +1,6 @@
 # Each target first makes what it needs: a virtual environment with the packages that constraints.txt pins, and in it an
 # editable install, which rebuilds the core at import after a change of its sources. `make test PYTHON=python3.12` uses
-# another interpreter, in a virtual environment of its own.
+# another interpreter, in a separate virtual environment.
 
 ifdef PYTHON
 VENV := .venv-$(notdir $(PYTHON))
@@ -18,7 +18,7 @@ EDITABLE := --no-build-isolation --config-settings=editable.rebuild=true --confi
 # cmake, ninja and the linters are programs of the virtual environment.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-# A compiler here that knows C++20. Where there is none, the set-up brings the one in the Python package ziglang.
+# An installed compiler that supports C++20. If there is none, setup installs the one in the Python package ziglang.
 COMPILER = $(shell for cxx in $${CXX:-c++ g++ clang++}; do \
 	echo 'int main() {}' | $$cxx -std=c++20 -x c++ -fsyntax-only - 2>/dev/null && echo $$cxx && break; done; \
 	command -v cl || true)
@@ -43,7 +43,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo '1 of 3: the virtual environment and the tools to build with, about half a minute'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) scikit-build-core nanobind cmake ninja $(if $(COMPILER),,ziglang)
-	# Every import of an editable install runs cmake twice; the Python wrapper that pip puts there takes 50 ms a time.
+	# Every import of an editable install runs cmake twice, and pip's Python wrapper around cmake is slow.
 	ln -sf "$$($(PY) -c 'import cmake; print(cmake.CMAKE_BIN_DIR)')/cmake" $(BIN)/cmake
 	@echo '2 of 3: packages, torch among them, and a first build of the core, some minutes'
 	$(TOOLCHAIN) $(PIP_INSTALL) $(EDITABLE)=$(VENV)/core -e '.[dev]'
@@ -83,7 +83,7 @@ format: $(READY) ## Rewrite the sources in the project's style
 core: $(READY) ## Rebuild the core now and show the compiler's output
 	SKBUILD_EDITABLE_VERBOSE=1 $(PY) -c 'import uno_flex_env._core'
 
-# A second environment with nothing but the package built with sanitizers; all else comes from the first one.
+# A second environment that holds only the package, built with sanitizers. All other packages come from the first one.
 sanitize: $(READY) ## Run the tests marked so on a core that stops at memory errors and undefined behavior (gcc)
 	$(PY) -m venv --without-pip $(SANITIZED)
 	$(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \

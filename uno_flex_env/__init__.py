@@ -1,6 +1,6 @@
 """UNO Flex for reinforcement learning: the game, its records and its environments.
 
-UNO is a trademark of Mattel, with whom this project has nothing to do.
+UNO is a trademark of Mattel. This project is not affiliated with Mattel.
 """
 
 from __future__ import annotations
@@ -27,6 +27,6 @@ __all__ = [
     "playout",
 ]
 
-# `gymnasium.make("UnoFlex-v0")` works in either order of the imports, while `import uno_flex_env` does not wait for
+# `gymnasium.make("UnoFlex-v0")` works in either order of the imports, and `import uno_flex_env` does not import
 # Gymnasium.
 register_now_or_later()

@@ -18,8 +18,8 @@ from uno_flex_env.replay import read_games, read_record, snapshot_lines, table_l
 from uno_flex_env.rules import Rules
 
 FOUND, REFUSED, INTERRUPTED, CLOSED = 1, 2, 130, 141
-"""Exit statuses besides 0: a soak found a fault; bad input; Ctrl-C; the reader of the output has closed it. The last
-two are those of a program that a signal ends."""
+"""Exit statuses besides 0: a soak found a fault; bad input; Ctrl-C; the reader closed the output. The last two are the
+usual statuses of a program that a signal ends."""
 
 BILLION = 10**9
 
@@ -72,8 +72,8 @@ In the table > is clockwise, < counterclockwise, + a green Power, - a red one;
 a card just drawn, the cards owed under stacking, a challenge, uno, catch.
 
 A broken or illegal record ends the command with exit status 2 and a message
-with its line, ply and the reason. The games before it are printed; no part of
-the bad record is.
+with its line, ply and the reason. The games before it are printed. No part of
+the bad record is printed.
 """
 
 
@@ -152,8 +152,9 @@ def _game_at(file_name: str, ply: int | None) -> Game:
 # ---- bench ----
 
 BENCH = """\
-Measure the speed: medians of several runs. Within a run everything takes turns,
-so other load on the machine slows everything alike. One core unless noted.
+Measure the speed and print medians of several runs. The measurements of a run
+alternate, so other load on the machine slows all of them alike. Measurements
+use one core unless noted.
 
   everything        python -m uno_flex_env bench
   a few seconds     python -m uno_flex_env bench --quick
@@ -173,7 +174,7 @@ def _bench(options: argparse.Namespace) -> int:
     )
     path = None if options.json in (None, "-") else Path(options.json)
     if path is not None:
-        path.open("a").close()  # refused now and not after minutes
+        path.open("a").close()  # fail now instead of after minutes
     report = bench(settings, sys.stderr)
     text = json.dumps(report, indent=1)
     if path is not None:
@@ -186,8 +187,8 @@ def _bench(options: argparse.Namespace) -> int:
 
 SOAK = """\
 Look for faults: play random decisions under all combinations of switches and
-check everything after each. Exit status 1 if there is a fault; the output then
-gives the seed and the record that reproduce it.
+check the state after each. If there is a fault, the exit status is 1 and the
+output gives the seed and the record that reproduce it.
 
   a billion         python -m uno_flex_env soak
   on two threads    python -m uno_flex_env soak --threads 2
@@ -210,7 +211,7 @@ def _soak(options: argparse.Namespace) -> int:
 
 
 def _whole(least: int, most: int) -> Callable[[str], int]:
-    """The reader of a whole number in these bounds; it also reads 1e9 and 1_000_000."""
+    """A parser of whole numbers in these bounds. It also accepts 1e9 and 1_000_000."""
 
     def read(text: str) -> int:
         try:
@@ -306,7 +307,7 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--games", metavar="N", type=_whole(1, 1 << 20), help="games in the batch (1,024)")
     parser.add_argument("--runs", metavar="N", type=_whole(1, 1000), help="number of runs (7)")
     parser.add_argument("--seconds", metavar="S", type=_seconds, help="time for each measurement in a run (0.2)")
-    parser.add_argument("--threads", metavar="N", type=_whole(1, 256), help="threads where there are several (2)")
+    parser.add_argument("--threads", metavar="N", type=_whole(1, 256), help="threads where several are used (2)")
 
 
 def _add_soak(parser: argparse.ArgumentParser) -> None:

@@ -32,7 +32,7 @@ class Action(NamedTuple):
     next_color: int | None
     """The active color afterwards; None if no card is played."""
     flips_own_power: bool
-    """A flex side turns the player's Power red, a flip icon flips it (rules 5)."""
+    """Whether the play flips the player's Power: a flex side turns it red, a flip icon flips it (rules 5)."""
 
     @property
     def text(self) -> str:
@@ -61,8 +61,7 @@ DRAW, KEEP, ACCEPT, CHALLENGE, UNO, SILENT, CATCH, IGNORE = (_NUMBER_OF[verb] fo
 
 
 def actions_where(condition: Callable[[Action], object]) -> npt.NDArray[np.bool_]:
-    """(216,) bool, read-only: the actions that meet a condition. `mask & actions_where(...)` are the legal ones of
-    them."""
+    """The actions that meet a condition, (216,) bool, read-only. `mask & actions_where(...)` leaves the legal ones."""
     meet = np.array([bool(condition(action)) for action in ACTIONS])
     meet.setflags(write=False)
     return meet
@@ -82,7 +81,7 @@ def action_to_text(action: int) -> str:
 
 
 def text_to_action(text: str) -> int:
-    """Action number of a notation. `NotationError` names the part of the text that is wrong."""
+    """Action number of a notation. Raises `NotationError`, which names the part of the text that is wrong."""
     number = _NUMBER_OF.get(text) if isinstance(text, str) else None
     if number is None:
         raise NotationError(f"no such action: {text!r}; {_fault(text)}")
@@ -114,7 +113,7 @@ def markdown_table() -> str:
 
 
 def describe_illegal(action: int, mask: npt.NDArray[Any]) -> str:
-    """Why an action is refused: it exists, but is not among the legal ones, which are named. `mask` is (216,)."""
+    """The message for an illegal action, with the list of legal ones. `mask` is the (216,) action mask."""
     legal = " ".join(TEXTS[number] for number in np.flatnonzero(mask)) or "none, the game is over"
     return f"action {action} ({TEXTS[action]}) is illegal now; legal: {legal}"
 

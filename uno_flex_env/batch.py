@@ -15,7 +15,7 @@ from uno_flex_env.options import EpisodeOptions, check_flag, check_whole
 from uno_flex_env.rules import MAX_PLAYERS
 
 BOTS: tuple[str, ...] = tuple(_core.BOTS)
-"""Names of the rule bots that the core plays by itself."""
+"""Names of the rule bots, which play inside the core."""
 
 EXTERNAL = 255
 """In `Batch.set_seats`: a seat whose actions come from outside the core."""
@@ -28,34 +28,34 @@ _RESULTS = ("actions", "rewards", "terminated", "truncated", "final_obs")
 
 
 class Batch(_core.Batch):
-    """B games that the core steps together, and the arrays that it reads and writes; row g belongs to game g.
+    """B games that the core steps together, with the arrays that it reads and writes. Row g belongs to game g.
 
-    At first every seat is external and learns: each decision is asked for. `set_seats` gives seats to rule bots, whose
-    decisions the core takes within the step, and names the seat that learns. Game g's episodes depend on the seed, g
-    and the actions alone, so neither the number of games nor of threads changes them.
+    By default every seat is external and learns, so you choose every action. `set_seats` gives seats to rule bots,
+    which play within the step, and names the learning seat. The episodes of game g depend only on the seed, on g and
+    on the actions. The number of games and of threads does not change them.
 
     Args:
         num_envs: B, the number of games.
-        options: what is played.
-        autoreset: deal a game that has ended anew within the same step; otherwise it stays idle until `reset_games`.
+        options: the options of an episode.
+        autoreset: reset a finished game within the same step; otherwise it stays idle until `reset_games`.
         num_threads: threads that share the batch; more than there are free cores makes it slower.
 
     One thread at a time may call its methods: RuntimeError while another thread is in one.
 
     Attributes:
-        options: what is played.
-        dealt: whether the games have been dealt. Before that, RuntimeError for whatever plays or shows them.
-        actions: (B,) int32, read by `step`; -1 leaves a game alone.
-        observations: (B, 640) uint8, the observation of the seat that decides; of an idle game that of the seat that
-            learns (seat 0 where all do). See `uno_flex_env.observation`.
+        options: the options of an episode.
+        dealt: whether the games have been dealt. Before that, methods that play or show them raise RuntimeError.
+        actions: (B,) int32, read by `step`; -1 leaves a game unchanged.
+        observations: (B, 640) uint8, the observation of the current player. For an idle game, that of the learning
+            seat (seat 0 if all learn). See `uno_flex_env.observation`.
         action_masks: (B, 216) int8, 1 for each legal action; zeros for an idle game.
         histories: (B, history, 3) int16, the last public events of the round, the newest last: the offset of the seat
-            from the one that decides, the action, how many cards were drawn in it. -1 where there is no event yet.
-        rewards: (B, n) float32, what the last step has paid to each seat.
+            from the current player, the action, how many cards were drawn in it. -1 where there is no event yet.
+        rewards: (B, n) float32, the reward of each seat in the last step.
         terminated, truncated: (B,) bool, whether the last step has ended the episode or cut it off.
-        current_player: (B,) int8, the seat that decides; -1 for an idle game.
+        current_player: (B,) int8, the seat to act; -1 for an idle game.
         final_obs: (B, n, 640) uint8, with `autoreset` and `max_decisions`: the observation of each seat at the end of
-            an episode that ended in the last step; other rows are stale. Otherwise (B, 0, 640).
+            an episode that ended in the last step. Other rows are stale. Without these options it is (B, 0, 640).
     """
 
     def __init__(self, num_envs: int, options: EpisodeOptions, *, autoreset: bool, num_threads: int = 1) -> None:
@@ -84,12 +84,12 @@ class Batch(_core.Batch):
     def use_buffers(
         self, observations: npt.NDArray[np.uint8] | None = None, action_masks: npt.NDArray[np.int8] | None = None
     ) -> None:
-        """Let the next reset or step write its observations and masks into these C-contiguous arrays, for example into
-        the rows of a rollout. The batch keeps a reference until others are given.
+        """Write observations and masks into these C-contiguous arrays from the next reset or step on, for example into
+        the rows of a rollout. The batch keeps a reference until you give it other arrays.
 
         Raises:
-            ValueError: an array has the wrong dtype or size, or is not C-contiguous. The old ones stay in use.
-            TypeError: an argument is no array, or a read-only one. The old ones stay in use.
+            ValueError: an array has the wrong dtype or size, or is not C-contiguous. The old arrays stay in use.
+            TypeError: an argument is not an array, or is read-only. The old arrays stay in use.
         """
         given = {"observations": observations, "action_masks": action_masks}
         new = {name: array for name, array in given.items() if array is not None}
@@ -101,8 +101,8 @@ class Batch(_core.Batch):
             setattr(self, name, array)
 
     def reset_games(self, which: npt.NDArray[Any]) -> None:
-        """Deal the games of `which`, (B,) bool, each with the seed of its next episode. The first time it must name all
-        games."""
+        """Reset the games selected by `which`, (B,) bool, each with the seed of its next episode. The first call must
+        select all games."""
         super().reset_games(which.view(np.uint8))
 
     def hidden_hands(self, out: npt.NDArray[np.uint8] | None = None) -> npt.NDArray[np.uint8]:
@@ -113,14 +113,14 @@ class Batch(_core.Batch):
 
         Returns:
             (B, 7 * 104) uint8: the cards of seats 1 to 7, clockwise from the current player, each as `hand` in the
-            observation; zeros for seats that are not taken.
+            observation; zeros for unused seats.
         """
         rows = np.empty((self.num_envs, NUM_HIDDEN_FEATURES), np.uint8) if out is None else out
         self.write_hidden_hands(rows)
         return rows
 
     def from_bytes(self, data: bytes) -> None:
-        """Go on where `to_bytes` was called on a batch made with the same arguments; writes what `reset` writes."""
+        """Continue where `to_bytes` was called on a batch made with the same arguments. Writes what `reset` writes."""
         super().from_bytes(data)
         self.refresh()
 
@@ -154,7 +154,7 @@ def bot_number(name: str) -> int:
 
 
 def checked_actions(actions: npt.ArrayLike, num_envs: int) -> npt.NDArray[Any]:
-    """Actions as an array of whole numbers, one for each game; -1 for a game to be left alone."""
+    """Actions as an array of whole numbers, one for each game; -1 leaves a game unchanged."""
     array = np.asarray(actions)
     if array.shape != (num_envs,) or not np.issubdtype(array.dtype, np.integer):
         raise ValueError(f"actions must be {num_envs} whole numbers, got {array.dtype} of shape {array.shape}")

@@ -20,7 +20,7 @@ class Face(NamedTuple):
     color: int | None
     symbol: int | None
     copies: int
-    """How often the official deck has it."""
+    """Copies in the official deck."""
     points: int
     flex_color: int | None
     """Color that the flex side matches; None without a flex side and for wilds."""
@@ -50,7 +50,7 @@ def _face(row: tuple[Any, ...]) -> Face:
 
 
 FACES = tuple(_face(row) for row in _core.faces())
-"""By face number: color * 22 + slot, then the four wilds."""
+"""The faces by number: color * 22 + slot, then the four wilds."""
 
 CODES = tuple(face.code for face in FACES if face.color is not None) + WILD_CODES
 """Notation by face number."""
@@ -89,7 +89,7 @@ def cards_to_text(faces: Sequence[int]) -> list[str]:
 
 
 def _hint(text: object) -> str:
-    """What the writer may have meant."""
+    """The end of the message: similar cards, or how cards are written."""
     stem = text.rstrip("/^rygb!") if isinstance(text, str) else ""
     close = [code for code in CODES if stem and code.rstrip("/^rygb") == stem]
     return f"; did you mean {' or '.join(close)}?" if close else " (cards look like y2, y3^, y2/g, rS, rS/, WF, W4/)"

@@ -1,4 +1,4 @@
-"""What the package raises for input that it can't take. All are ValueErrors."""
+"""The exceptions for bad input. All are ValueErrors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: the known word that is most like it, or nothing."""
+    """The end of a message about an unknown word: a suggestion of the most similar known word, or ""."""
     near = get_close_matches(word, list(known), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -27,7 +27,7 @@ def needs_extra(what: str, extra: str) -> Iterator[None]:
 
 
 class NotationError(ValueError):
-    """A text or number that names no card or no action."""
+    """A text or number that does not name a card or an action."""
 
 
 class IllegalActionError(ValueError):
@@ -39,10 +39,10 @@ LONGEST_REASON = 1500
 
 
 class RecordError(ValueError):
-    """A game record that is broken, illegal or goes on after its end.
+    """A game record that is malformed, holds an illegal action or goes on after the end of the round.
 
     `ply` is the number of actions taken before the fault (None if the fault is not in the actions), `line` the line of
-    the file (from 1; None outside a file). A reason that would fill a screen is cut.
+    the file (from 1; None outside a file). A very long reason is cut.
     """
 
     def __init__(self, reason: str, ply: int | None = None, line: int | None = None) -> None:

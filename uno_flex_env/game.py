@@ -1,4 +1,4 @@
-"""The game for people: one round as `Game`, rounds to a target score as `Match`."""
+"""The game with cards and actions as text: one round as `Game`, rounds to a target score as `Match`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ PHASES: tuple[str, ...] = _core.PHASES
 
 
 class Game:
-    """One round: play, take back, look, write down.
+    """One round that you can play, undo, inspect and record.
 
     >>> game = Game(num_players=3, seed=2023)
     >>> game.play("draw").undo().ply
     0
 
     Args:
-        num_players, rules, dealer: see `uno_flex_env.options.EpisodeOptions`; `rules` may also be a dict of the
-            switches that differ from the official ones, or None for these.
-        seed: any 64-bit number; the same seed and actions give the same game. None for a new one each time.
+        num_players, rules, dealer: see `uno_flex_env.options.EpisodeOptions`. `rules` may also be a dict of the
+            switches that differ from the official rules. None means the official rules.
+        seed: any 64-bit number. The same seed and actions give the same game. None draws a new seed.
     """
 
     def __init__(
@@ -91,15 +91,15 @@ class Game:
         rules: Rules | Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Self:
-        """A table set up by hand, before a turn. It has no deal and so no record.
+        """A position set up by hand, at the start of a turn. It has no deal, so it can't be recorded.
 
         Args:
             hands: the cards of each seat, in notation.
             top: the last card played; `color` is the active color if it is a wild.
             direction: 1 is clockwise, -1 the other way.
             power: "+-+" by seat, "+" for green; all green by default.
-            draw_pile: the whole draw pile, next card first; every card not named then lies under the top. None: every
-                card not named is in the draw pile, shuffled by `seed`.
+            draw_pile: the whole draw pile, next card first; all unnamed cards then lie under the top. With None, all
+                unnamed cards are in the draw pile, shuffled by `seed`.
             discard_pile: cards under the top.
         """
         rules = checked_rules(rules)
@@ -135,13 +135,17 @@ class Game:
         return [TEXTS[action] for action in self.state.legal_actions()]
 
     def why_illegal(self, action: str | int) -> str | None:
-        """Why the current player can't take an action, with the number of the rule that forbids it; None if it is
-        legal. `NotationError` for what is no action."""
+        """Why the current player can't take an action, with the number of the rule that forbids it. None if it is
+        legal. Raises `NotationError` if there is no such action."""
         return self.state.why_illegal(_number(action))
 
     def play(self, action: str | int) -> Self:
-        """Take an action, in notation or as its number. `NotationError` if it is none, `IllegalActionError` if it is
-        not legal now; the game is then as before."""
+        """Take an action, given in notation or as its number.
+
+        Raises:
+            NotationError: there is no such action.
+            IllegalActionError: the action is not legal now. The game does not change.
+        """
         self._advance(_number(action), _core.Reshuffles())
         return self
 
@@ -212,7 +216,7 @@ class Game:
 
     @property
     def current_player(self) -> int | None:
-        """The seat that has to decide now, also out of turn; None at the end."""
+        """The seat to act, possibly out of turn; None at the end."""
         return None if self.state.current_player < 0 else self.state.current_player
 
     @property
@@ -268,11 +272,11 @@ class Game:
         return self.state.points
 
     def known(self, viewer: int, owner: int) -> list[str]:
-        """Cards that `viewer` has seen in `owner`'s hand in a challenge and that are still there (rules 7)."""
+        """Cards in `owner`'s hand that `viewer` knows from a challenge (rules 7)."""
         return cards_to_text(self.state.known(viewer, owner))
 
     def snapshot(self) -> dict[str, Any]:
-        """What the rules name at this decision (rules 11)."""
+        """The snapshot at this decision (rules 11)."""
         return snapshot(self.state)
 
     def to_record(self) -> dict[str, Any]:
@@ -315,7 +319,7 @@ class Match:
     ) -> None:
         self._seed = checked_seed(seed)
         self.game = Game(num_players, rules, seed=self._seed, dealer=dealer)
-        """The present round; at the end of the match the last one."""
+        """The current round; at the end of the match, the last round."""
         self.game.state.begin_match()
         self.rules = self.game.rules
         self.rounds: list[Game] = []
@@ -331,7 +335,7 @@ class Match:
 
     @property
     def winner(self) -> int | None:
-        """Who has won the match; None while it goes on."""
+        """The seat that has won the match; None while it goes on."""
         return None if self.game.state.match_winner < 0 else self.game.state.match_winner
 
     @property
@@ -343,7 +347,7 @@ class Match:
         return self.game.legal_actions
 
     def play(self, action: str | int) -> Self:
-        """Take an action in the present round; see `Game.play`."""
+        """Take an action in the current round; see `Game.play`."""
         self.game.play(action)
         if self.game.is_over:
             self.rounds.append(self.game)
@@ -372,12 +376,12 @@ class Match:
 
 
 def _number(action: str | int) -> int:
-    """Number of an action in notation or as its number; `NotationError` if it is none."""
+    """The number of an action given in notation or as its number. `NotationError` if there is no such action."""
     return text_to_action(action if isinstance(action, str) else action_to_text(action))
 
 
 def snapshot(state: State) -> dict[str, Any]:
-    """What the rules name at one decision (rules 11)."""
+    """The snapshot of a state (rules 11)."""
     return {
         "ply": state.ply,
         "phase": PHASES[state.phase],

@@ -1,6 +1,6 @@
 """The observation: 640 features that are 0 or 1, the meaning of each, and a decoder for people.
 
-Seats are relative: seat 0 is the player who observes, seat k sits k seats clockwise, whatever the direction of play.
+Seats are relative: seat 0 is the observing player, and seat k is k seats clockwise in either direction of play.
 The features and their places are the same for 2 to 8 players. The core defines them (`core/observation.hpp`).
 """
 
@@ -29,7 +29,7 @@ _MEANINGS = {
     "flex_faces": "own flex sides by the color that they match (r y g b) and symbol (1-8 S R D)",
     "discards": f"cards of the discard pile, the top included: {_CARDS}",
     "known": f"cards seen in a challenge that are still in another hand: {_CARDS}",
-    "known_owners": "whose they are, by seat 1-7: a red, yellow, green, blue card, a wild",
+    "known_owners": "the owners of known cards, by seat 1-7: a red, yellow, green, blue card, a wild",
     "hand_sizes": f"thermometer by seat 0-7: at least {' '.join(map(str, SIZE_STEPS))} cards",
     "power": "Power is green, by seat 0-7",
     "drawn_color": "own card just drawn, in phase drawn: its color",
@@ -37,7 +37,7 @@ _MEANINGS = {
     "top": "the top's symbol 1-8 S R D, or WF WT/ WA/ W4/",
     "top_has_flex": "the top is a Flex card",
     "color": "the active color",
-    "prior_color": "in phase challenge: the active color before the Draw Four, by which guilt is judged",
+    "prior_color": "in phase challenge: the active color before the Draw Four, which decides the challenge",
     "direction": "clockwise, counterclockwise",
     "phase": f"{', '.join(_core.PHASES[:-1])}; none of them at the end",
     "actor": "seat that is challenged, says UNO or may be caught, in those phases",
@@ -57,7 +57,7 @@ class Part:
     name: str
     slice: slice
     shape: tuple[int, ...]
-    """Shape of the part by itself: `row[part.slice].reshape(part.shape)`."""
+    """Shape of the part: `row[part.slice].reshape(part.shape)`."""
     meaning: str
 
 
@@ -78,14 +78,14 @@ def parts(row: Row) -> dict[str, Row]:
 def hand_sizes(observations: Row) -> npt.NDArray[np.int64]:
     """The number of cards in each hand, by relative seat.
 
-    The observation tells sizes in steps (`SIZE_STEPS`): up to 7 cards the number is exact, above it is the largest step
-    reached.
+    The observation encodes sizes in steps (`SIZE_STEPS`). Up to 7 cards the number is exact. Above, it is the largest
+    step reached.
 
     Args:
         observations: (..., 640) of 0 and 1.
 
     Returns:
-        (..., 8), 0 for a seat that is not in the game.
+        (..., 8), 0 for unused seats.
     """
     sizes: npt.NDArray[np.int64] = parts(observations)["hand_sizes"] @ np.diff(SIZE_STEPS, prepend=0)
     return sizes

@@ -1,4 +1,4 @@
-"""What is played: the options of an episode, the same in every environment, and the checks of options."""
+"""The options of an episode, which are the same in every environment, and their checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from uno_flex_env import _core
 from uno_flex_env.rules import Rules
 
 REWARDS: tuple[str, ...] = _core.REWARDS
-"""What an episode pays, by the core's number."""
+"""The kinds of reward, by the core's number."""
 
 MAX_HISTORY: int = _core.MAX_HISTORY
 """The longest history, in events."""
@@ -29,7 +29,7 @@ ILLEGAL = ("raise", "terminate")
 
 @dataclass(frozen=True)
 class EpisodeOptions:
-    """What an episode is. The environments take these options as keyword arguments, with the defaults below.
+    """The options of an episode. The environments take them as keyword arguments, with the defaults below.
 
     Args:
         num_players: 2 to 8.
@@ -39,9 +39,9 @@ class EpisodeOptions:
         reward: "win" pays 1 to the winner and -1/(n-1) to each loser of n players. With "points" each loser pays the
             points of its hand / 100 to the winner. A match pays "win" once, at its end, and "points" after every round.
         history: how many of the last public events of a round are observed, 0 to 1024.
-        max_decisions: truncate the episode after so many decisions; None for no limit. All decisions count, or where
-            an environment has one learning seat, those of that seat. The environments of PettingZoo, Gymnasium and
-            Stable-Baselines3 have `DEFAULT_MAX_DECISIONS` as their default.
+        max_decisions: truncate the episode after this many decisions; None for no limit. In an environment with one
+            learning seat, only the decisions of that seat count. In the environments of PettingZoo, Gymnasium and
+            Stable-Baselines3, the default is `DEFAULT_MAX_DECISIONS`.
         dealer: seat that deals the (first) round; None for the last seat, so that seat 0 begins.
 
     Raises:
@@ -76,7 +76,7 @@ class EpisodeOptions:
 
     @cached_property
     def core(self) -> _core.EpisodeOptions:
-        """The same for the core."""
+        """These options as the core takes them."""
         return _core.EpisodeOptions(
             num_players=self.num_players,
             rules=self.rules.core,

@@ -9,7 +9,8 @@ from uno_flex_env.actions import TEXTS
 
 
 def perft_lines(state: State, depth: int, *, divide: bool) -> Iterator[str]:
-    """How many positions lie `depth` actions on, or at an earlier end; with `divide` first below each legal action."""
+    """Yield the number of positions `depth` actions ahead or at an earlier end of the round. With `divide`, first yield
+    the number below each legal action."""
     if not divide or depth == 0 or state.is_over:
         yield str(state.perft(depth))
         return

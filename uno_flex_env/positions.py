@@ -1,4 +1,4 @@
-"""Many states side by side: to search, and to compare what follows from different actions."""
+"""Many states side by side, for search and for comparing the consequences of actions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from uno_flex_env.rules import Rules
 from uno_flex_env.state import STATE_DTYPE
 
 METHODS = ("flat", "tree")
-"""What `Views.search` can use."""
+"""The methods of `Views.search`."""
 MOST_COPIES = 1 << 24
 """The most times that a row may be repeated or played out."""
 MOST_SIMULATIONS, MOST_SECONDS = 10**9, 600
@@ -70,7 +70,7 @@ class Positions:
         return len(self.core)
 
     def __getitem__(self, which: Any) -> Positions:
-        """Copies of the rows that an index names: any index that numpy takes for one axis."""
+        """Copies of the rows that an index selects: any index that numpy takes for one axis."""
         return self._around(self.core.take(_rows(len(self), which)), self.num_players)
 
     def repeat(self, times: int) -> Positions:
@@ -91,12 +91,12 @@ class Positions:
 
     @property
     def current_player(self) -> npt.NDArray[np.int8]:
-        """(N,) int8, the seat that decides; -1 where the round is over."""
+        """(N,) int8, the seat to act; -1 where the round is over."""
         return self._turns()[0]
 
     @property
     def winners(self) -> npt.NDArray[np.int8]:
-        """(N,) int8, the seat that has won; -1 where nobody has, or the round goes on."""
+        """(N,) int8, the seat that has won; -1 without a winner or before the end of the round."""
         return self._turns()[1]
 
     @property
@@ -111,13 +111,13 @@ class Positions:
         return current_players, winners
 
     def observe(self, viewers: npt.ArrayLike | None = None) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int8]]:
-        """What one seat of each row sees.
+        """Observation and action mask of one seat in each row.
 
         Args:
             viewers: (N,) seats; the current players if None.
 
         Returns:
-            Observations (N, 640) uint8 and masks (N, 216) int8. The mask of a viewer who does not decide is all zero.
+            Observations (N, 640) uint8 and masks (N, 216) int8. A mask is all zeros unless the viewer is to act.
 
         Raises:
             ValueError: No viewers are given and a round is over, or a row has no such seat.
@@ -153,7 +153,7 @@ class Positions:
         self.core.set_power(_whole("green", green, np.uint8))
 
     def hide(self) -> Views:
-        """What the current player of each row knows. ValueError if a round is over."""
+        """The views of the current players, one per row. ValueError if a round is over."""
         return Views(self.core.hide(), self.num_players)
 
     def playout(
@@ -163,8 +163,8 @@ class Positions:
 
         Args:
             bots: one of `uno_flex_env.batch.BOTS` for every seat, or one for each seat.
-            keys: (N,) uint64. All random numbers of the bots in a row follow from its key, in one repeat after another.
-                The order of the draw pile is the state's own.
+            keys: (N,) uint64. A row's key fixes the random numbers of its bots in all repeats. The order of the draw
+                pile is part of the state.
             repeats: how often each row is played out.
             num_threads: threads that share the rows.
 
@@ -193,7 +193,7 @@ def playout(
 
     Args:
         states: any number of states with the same number of players; they stay as they are.
-        seed: fixes the choices of the bots. The order of the draw pile is the state's own.
+        seed: fixes the choices of the bots. The order of the draw pile is part of the state.
         bots, repeats, num_threads: see `Positions.playout`.
 
     Returns:
@@ -207,7 +207,7 @@ def playout(
 
 
 class Views:
-    """What one player of each of N states knows: `Positions.hide` makes it.
+    """What the current player of each of N states knows. `Positions.hide` makes views.
 
     Hidden cards are blank, so code that works on views can't peek.
     """
@@ -219,7 +219,7 @@ class Views:
         return len(self.core)
 
     def __getitem__(self, which: Any) -> Views:
-        """Copies of the rows that an index names: any index that numpy takes for one axis."""
+        """Copies of the rows that an index selects: any index that numpy takes for one axis."""
         return Views(self.core.take(_rows(len(self), which)), self.num_players)
 
     def repeat(self, times: int) -> Views:
@@ -229,7 +229,7 @@ class Views:
 
     @property
     def viewers(self) -> npt.NDArray[np.int8]:
-        """(N,) int8, the seat whose view it is; this player decides."""
+        """(N,) int8, the seat whose view it is, which is also the seat to act."""
         return np.array(self.core.viewers, np.int8)
 
     def determinize(self, keys: npt.ArrayLike, *, num_threads: int = 1) -> Positions:
@@ -262,10 +262,10 @@ class Views:
 
         Args:
             defaults: (N,) legal actions. A row returns its default unless another action is significantly better.
-            keys: (N,) uint64. All random numbers of a row follow from its key. With `simulations`, the results depend
-                on nothing else, also not on the number of threads.
-            masks: (N, 216), not 0 for each action that may be chosen; None allows every legal action. A mask restricts
-                the decision of the view, not those that follow.
+            keys: (N,) uint64. A row's key fixes its random numbers. With `simulations`, the results do not depend on
+                the number of threads.
+            masks: (N, 216), nonzero for each action that may be chosen; None allows every legal action. A mask
+                restricts the decision at the view, not later decisions.
             simulations: the budget of each row, at most 10**9.
             seconds: the budget of each row in seconds of the thread's processor time, at most 600.
             method: "flat" tries all candidates in the same worlds (perfect-information Monte Carlo). "tree" is
@@ -288,7 +288,7 @@ class Views:
         if not 0 <= seconds <= MOST_SECONDS:
             raise ValueError(f"seconds must be from 0 to {MOST_SECONDS}, got {seconds}")
         if (simulations > 0) == (seconds > 0):
-            raise ValueError(f"a search needs simulations or seconds, one of them, got {simulations} and {seconds}")
+            raise ValueError(f"a search needs either simulations or seconds, got {simulations} and {seconds}")
         for name, value in (("confidence", confidence), ("exploration", exploration)):
             if not 0.0 <= value < inf:
                 raise ValueError(f"{name} must be at least 0 and finite, got {value!r}")

@@ -11,7 +11,7 @@ _EVERY = 10.0  # seconds between lines
 
 
 class Progress:
-    """A context manager that writes to `stream` how many of `total` units are done."""
+    """A context manager that reports to `stream` how many of `total` units are done."""
 
     def __init__(self, total: int, unit: str, stream: TextIO) -> None:
         self.total, self.unit, self.stream = total, unit, stream
@@ -29,7 +29,7 @@ class Progress:
             self._bar.close()
 
     def advance(self, count: int = 1) -> None:
-        """Count that many more units as done."""
+        """Count this many more units as done."""
         self.done += count
         if self._bar is not None:
             self._bar.update(count)

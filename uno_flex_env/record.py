@@ -14,13 +14,13 @@ from uno_flex_env.rules import Rules, official_deck
 
 FORMAT = "uno-flex/1"
 _KEYS = ("format", "players", "dealer", "rules", "deck", "reshuffles", "actions")
-# What the golden games carry beside the record itself.
+# Keys of the golden games besides those of a record.
 _EXTRAS = ("snapshots", "final", "digest")
 
 
 @dataclass(frozen=True)
 class Record:
-    """A record whose parts are well formed; whether its actions are legal shows when it is played."""
+    """A record whose parts are well formed. Replaying it shows whether its actions are legal."""
 
     num_players: int
     dealer: int
@@ -33,7 +33,7 @@ class Record:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Read the JSON form; `RecordError` says what is wrong with it."""
+        """Read the JSON form. Raises `RecordError`, which says what is wrong with it."""
         if not isinstance(data, Mapping):
             raise RecordError(f"a record is a JSON object, got {type(data).__name__}")
         for key in _KEYS:
@@ -92,8 +92,8 @@ def _cards(texts: object, name: str) -> tuple[int, ...]:
 
 
 def _pile(texts: object, number: int, copies: Counter[str]) -> tuple[int, ...]:
-    """The new draw pile of one reshuffle, from a deck with these copies of each card. Whether it holds the right cards
-    shows when it is wanted."""
+    """The new draw pile of one reshuffle, from a deck with these copies of each card. Replaying the record shows
+    whether it holds the right cards."""
     pile = _cards(texts, f"reshuffle {number}")
     for code, count in Counter(CODES[face] for face in pile).items() if pile else ():
         if count > copies[code]:

@@ -1,4 +1,4 @@
-"""Registers `UnoFlex-v0` with Gymnasium: at once if that is imported, else as soon as it is."""
+"""Registers `UnoFlex-v0` with Gymnasium: at once if Gymnasium is imported, otherwise when it is imported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ENV_ID = "UnoFlex-v0"
 
 
 def register(gymnasium: ModuleType) -> None:
-    """Make `ENV_ID` known to Gymnasium, which imports the environments when they are made."""
+    """Register `ENV_ID` with Gymnasium, which imports the environments when they are made."""
     if ENV_ID not in gymnasium.registry:
         gymnasium.register(
             ENV_ID,
@@ -35,14 +35,14 @@ def register_now_or_later() -> None:
 def _try_to_register(gymnasium: ModuleType) -> None:
     try:
         register(gymnasium)
-    except Exception as error:  # whatever is wrong, `import gymnasium` goes on
+    except Exception as error:  # no fault here may break `import gymnasium`
         warnings.warn(f"{ENV_ID} is not registered with Gymnasium: {error!r}", RuntimeWarning, stacklevel=2)
 
 
 class _Finder:
-    """Finds `gymnasium` where the other finders do, and registers when its module has been executed.
+    """Finds `gymnasium` through the other finders, and registers once its module has been executed.
 
-    The module's loader stays the one that the other finders give it.
+    The module keeps the loader that the other finders give it.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class _Finder:
 
 
 def _register_after(loader: Any) -> None:
-    """Let this loader, which loads `gymnasium` alone, register once it has executed the module."""
+    """Make this loader of `gymnasium` register once it has executed the module."""
     execute = loader.exec_module
 
     def execute_and_register(module: ModuleType) -> None:

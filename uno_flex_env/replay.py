@@ -17,8 +17,11 @@ COLUMNS = 80
 
 
 def read_games(lines: Iterable[bytes]) -> Iterator[Game]:
-    """The game of each line, at the last action of its record; `RecordError`, with line, ply and reason, at the first
-    line that can't be played. Lines may be blank at the end of the file only."""
+    """Yield the game of each line, at the last action of its record. Blank lines may only end the file.
+
+    Raises:
+        RecordError: a line can't be replayed. The message names line, ply and reason.
+    """
     blank: int | None = None
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -55,24 +58,24 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict[str, Any]()
     for name, value in pairs:
         if name in fields:
-            raise RecordError(f"the key {name!r} is there twice")
+            raise RecordError(f"the key {name!r} occurs twice")
         fields[name] = value
     return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise RecordError(f"broken JSON: {name} is no number there")
+    raise RecordError(f"broken JSON: {name} is not a JSON number")
 
 
 def snapshot_lines(games: Iterable[Game]) -> Iterator[str]:
-    """For each game one JSON line a ply, from 0 to the end: the snapshot (rules 11) and `game`, its index."""
+    """Yield one JSON line per ply of each game, from 0 to the end: the snapshot (rules 11) and `game`, its index."""
     for index, game in enumerate(games):
         for state in _states(game):
             yield json.dumps({"game": index} | snapshot(state))
 
 
 def table_lines(games: Iterable[Game]) -> Iterator[str]:
-    """Each game for people who may see all hands: a line for each action, in 80 columns."""
+    """Yield each game as text with all hands open: one line per action, in 80 columns."""
     for index, game in enumerate(games):
         if index:
             yield ""
@@ -87,8 +90,8 @@ def table_lines(games: Iterable[Game]) -> Iterator[str]:
 
 
 def view_lines(games: Iterable[Game], seat: int, *, color: bool) -> Iterator[str]:
-    """Each game as the player in one seat sees it: the whole table after every action. ValueError for a game that has
-    no such seat."""
+    """Yield each game as the player in one seat sees it, drawn after every action. ValueError if a game has no such
+    seat."""
     for index, game in enumerate(games):
         if seat >= game.num_players:
             raise ValueError(f"game {index} has no seat {seat}: its {game.num_players} players sit in seats from 0")
@@ -100,7 +103,7 @@ def view_lines(games: Iterable[Game], seat: int, *, color: bool) -> Iterator[str
 
 
 def _states(game: Game) -> list[State]:
-    """The state at every ply, from 0 to the present one. The game itself is left as it is."""
+    """The states at every ply up to the current one. The game itself does not change."""
     back = game.copy()
     states = [back.state]
     while back.ply:
@@ -128,7 +131,7 @@ def _hands(state: State) -> Iterator[str]:
 
 
 def _actions(game: Game, states: list[State]) -> Iterator[str]:
-    """A row for the deal and one for each action: the action and the table after it."""
+    """A row for the deal and one for each action, with the position after it."""
     seats = max(game.num_players, 5), max(3 * game.num_players - 1, 5)
     yield f" ply seat action    top  color {'Power':{seats[0]}} {'cards':{seats[1]}} pile decides".rstrip()
     taken = [
@@ -155,5 +158,5 @@ def _ending(game: Game) -> str:
     if not game.is_over:
         return f"The record ends before the round does: player {game.current_player} decides, phase {game.phase}."
     if game.winner is None:
-        return "The round ends with no winner: every player in a row has wanted a card and found none."
+        return "The round ends without a winner: every player in a row tried to draw and no card was left."
     return f"Player {game.winner} wins the round with {game.points} points."

@@ -78,14 +78,14 @@ class Rules:
         return cls(**switches)
 
     def to_dict(self) -> dict[str, Any]:
-        """The switches that are not official, named as in game records."""
+        """The switches that differ from the official rules, named as in game records."""
         official = type(self)()
         return {
             f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != getattr(official, f.name)
         }
 
     def check(self, num_players: int) -> None:
-        """Raise ValueError if that many players can't play by these rules."""
+        """Raise ValueError if this many players can't play by these rules."""
         if type(num_players) is not int or not MIN_PLAYERS <= num_players <= MAX_PLAYERS:
             raise ValueError(f"num_players must be from {MIN_PLAYERS} to {MAX_PLAYERS}, got {num_players!r}")
         if why := self.core.refuse(num_players):
@@ -93,7 +93,7 @@ class Rules:
 
     @cached_property
     def core(self) -> _core.Rules:
-        """These rules for the core."""
+        """These rules as the core takes them."""
         bits = sum((getattr(self, name) != values[0]) << bit for bit, (name, values) in enumerate(SWITCHES.items()))
         counts = None if self.deck is None else [self.deck.get(code, 0) for code in CODES]
         return _core.Rules(bits, self.hand_size, self.target_score, counts)

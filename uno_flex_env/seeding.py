@@ -1,4 +1,4 @@
-"""Seeds and keys: random numbers that follow from what they are for, and not from what was drawn before."""
+"""Seeds and keys: random numbers that depend on their purpose, not on earlier draws."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 Noise = npt.NDArray[np.uint64]
-"""Keys, one for each decision. All random numbers of a decision follow from its key."""
+"""Keys, one for each decision. A key fixes all random numbers of its decision."""
 
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio: SplitMix64's increment
-_SEAT = 0xD1342543DE82EF95  # another odd number, so that seats and deals don't lie on one line
+_SEAT = 0xD1342543DE82EF95  # a second odd number, so that seats and deals give distinct keys
 
 
 def checked_seed(seed: int | None) -> int:
@@ -34,7 +34,7 @@ def splitmix64(numbers: Noise) -> Noise:
 
 
 def uniforms(noise: Noise, stream: int = 0) -> npt.NDArray[np.float64]:
-    """Uniform numbers in [0, 1), in the shape of `noise`. Each stream gives others from the same keys."""
+    """Uniform numbers in [0, 1), in the shape of `noise`. Each stream gives different numbers from the same keys."""
     bits = splitmix64(noise + np.uint64(_GOLDEN * (stream + 1) % 2**64))
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
@@ -42,11 +42,11 @@ def uniforms(noise: Noise, stream: int = 0) -> npt.NDArray[np.float64]:
 def decision_noise(seed: int, deals: npt.ArrayLike, seats: npt.ArrayLike, counts: npt.ArrayLike) -> Noise:
     """Keys of decisions, (B,).
 
-    They depend on the deal, the seat and how many decisions the seat has taken before. So a seat has the same random
-    numbers in a deal whoever sits at the other seats.
+    A key depends on the deal, the seat and the number of decisions that the seat has taken before. So a seat gets the
+    same random numbers in a deal, no matter which policies play the other seats.
 
     Args:
-        seed: fixes all of them.
+        seed: fixes all keys.
         deals, seats, counts: (B,) whole numbers each, or one number for all.
     """
     deal, seat, count = (np.atleast_1d(np.asarray(numbers, np.uint64)) for numbers in (deals, seats, counts))

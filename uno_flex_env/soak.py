@@ -1,4 +1,4 @@
-"""A soak: very many random decisions under every combination of switches, with everything checked after each."""
+"""A soak test: many random decisions under every combination of switches, with all invariants checked after each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from uno_flex_env.rules import MAX_PLAYERS, MIN_PLAYERS, SWITCHES, official_deck
 from uno_flex_env.state import state_from_json, state_to_json
 
 COMBINATIONS = (1 << len(SWITCHES)) * (MAX_PLAYERS - MIN_PLAYERS + 1)
-"""Of the switches with two values and the numbers of players."""
+"""The number of combinations of two-valued switches and numbers of players."""
 
 _STRIDE = 2053  # shares no factor with COMBINATIONS, so that a short soak sees a mixture and a long one all
 _LEAST, _MOST = 200, 20_000  # decisions at one table
@@ -25,7 +25,7 @@ _BY_HAND_EVERY = 8  # tables between those that are also played through the face
 
 @dataclass(frozen=True)
 class Table:
-    """Who plays by which rules."""
+    """The number of players and the rules of one part of a soak."""
 
     players: int
     rules: Rules
@@ -34,13 +34,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that must not be, and how to get there again."""
+    """A fault that the soak has found, and how to reproduce it."""
 
     reason: str
     seed: int
-    """Of the soak."""
+    """Seed of the soak."""
     number: int
-    """Of the table in the soak."""
+    """Number of the table in the soak."""
     table: Table
     record: dict[str, Any]
     """The round up to the fault."""
@@ -56,7 +56,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a soak, or of one of its tables."""
+    """The result of a soak, or of one of its tables."""
 
     decisions: int
     endless: int
@@ -78,15 +78,15 @@ def soak(
     advance: Callable[[int], object] | None = None,
     spoil: bool = False,
 ) -> Outcome:
-    """Play about so many random decisions, or up to the first fault.
+    """Play about this many random decisions, or stop at the first fault.
 
     The tables depend on the seed and on the number of decisions, not on the threads. From the 2,048th action of a round
-    nobody draws by choice, since under some switches random drawing keeps it going. Where a drawn card must be played
-    a round can go on for ever all the same; such a one is given up after 65,536 actions.
+    on, players no longer draw by choice, because random drawing can keep a round going under some switches. Where a
+    drawn card must be played, a round may still never end. It is abandoned after 65,536 actions.
 
     Args:
         advance: called with the number of decisions at each table, in order.
-        spoil: break a state at the second table, to see that it is noticed.
+        spoil: corrupt a state at the second table, to test that the checks find it.
     """
     each = min(max(decisions // COMBINATIONS, _LEAST), _MOST)
     done = endless = 0
@@ -108,7 +108,7 @@ def soak(
 
 
 def _in_order(jobs: Iterator[Future[Outcome]], threads: int) -> Iterator[Outcome]:
-    """The results of the jobs, with only as many of them under way as keep the threads busy."""
+    """Yield the results of the jobs in order. Only enough jobs to keep the threads busy are submitted at a time."""
     under_way = deque(itertools.islice(jobs, 2 * threads))
     while under_way:
         yield under_way.popleft().result()
@@ -133,8 +133,8 @@ def play_table(seed: int, number: int, decisions: int, spoil_at: int = 0) -> Out
 
 
 def table_of(seed: int, number: int) -> Table:
-    """The table of this number: each combination of switches and players once in COMBINATIONS tables, with a hand size,
-    a deck and a target score drawn for it."""
+    """The table with this number. COMBINATIONS tables in a row cover each combination of switches and players once. The
+    hand size, the deck and the target score are random."""
     rng = random.Random(f"table {seed} {number}")
     combination = (seed + number * _STRIDE) % COMBINATIONS
     players = MIN_PLAYERS + combination % (MAX_PLAYERS - MIN_PLAYERS + 1)
@@ -149,7 +149,7 @@ def table_of(seed: int, number: int) -> Table:
 
 
 def _some_cards(rng: random.Random) -> dict[str, int]:
-    """Part of the official deck, from nearly all to hardly any of it."""
+    """A random part of the official deck, of random size."""
     share = rng.random()
     deck = {code: sum(rng.random() < share for _ in range(copies)) for code, copies in official_deck().items()}
     return {code: copies for code, copies in deck.items() if copies}
@@ -165,7 +165,7 @@ def _record(table: Table, dealer: int, deal_seed: int, actions: list[int]) -> di
 
 
 def play_by_hand(game: Game, rng: random.Random, most: int = 60) -> str:
-    """Play the game on through the faces for people, until something is wrong: what, or ""."""
+    """Play the game on through the public Python interface. Returns the first fault, or ""."""
     reason = ""
     try:
         while not (reason or game.is_over or game.ply == most):
@@ -178,7 +178,7 @@ def play_by_hand(game: Game, rng: random.Random, most: int = 60) -> str:
 
 
 def _lost_in_writing(game: Game) -> str:
-    """Which written form of the game does not give it back."""
+    """Which written form of the game does not restore it, or ""."""
     state = game.state
     if State.from_bytes(state.to_bytes()) != state:
         return "the state's bytes are of another state"

@@ -40,7 +40,7 @@ def state_from_json(data: dict[str, Any]) -> State:
     """The state that `state_to_json` wrote.
 
     Raises:
-        ValueError: The format is another one, a field is missing, unknown or out of range, or the rules allow no such
+        ValueError: The format is wrong, a field is missing, unknown or out of range, or the rules do not allow this
             state.
     """
     if not isinstance(data, dict) or data.get("format") != FORMAT:

@@ -33,9 +33,10 @@ for agent in env.agent_iter():
 env.close()
 ```
 
-One player decides at a time and sees what the one before has done, so there is no parallel environment. Whoever decides
-is `agent_selection`, also out of turn: the target of a Draw Four that may challenge it, or opponents that may catch a
-missing UNO. The same agent may be selected several times in a row, and an agent may wait for a whole turn of the table.
+Players decide one at a time, and each sees what the previous player did. So there is no parallel environment.
+`agent_selection` is the current player, who may be out of turn: the target of a Draw Four that may challenge it, or an
+opponent that may catch a missing UNO. An agent may be selected several times in a row, or be skipped for a whole round
+of turns.
 
 ### Arguments
 
@@ -54,18 +55,18 @@ uno_flex_v0.env(
 )
 ```
 
-`num_players`, `rules`, `match`, `reward`, `history`, `max_decisions`, `dealer`: what an episode is, for example
-`rules={"stacking": True}`; `uno_flex_env.options.EpisodeOptions` explains them.
+`num_players`, `rules`, `match`, `reward`, `history`, `max_decisions`, `dealer`: the options of an episode, for example
+`rules={"stacking": True}`. `uno_flex_env.options.EpisodeOptions` explains them.
 
 `render_mode`: `"ansi"` (text), `"rgb_array"` or `"human"` (a window; both need `pip install uno-flex-env[render]`).
 
-`illegal`: what an illegal action does; see Legal Actions Mask.
+`illegal`: the effect of an illegal action; see Legal Actions Mask.
 
-`render_seat`: whose cards are shown: `"current_player"` for the player that decides, a seat, or None for nobody's.
+`render_seat`: the seat whose cards are shown: `"current_player"` for the player to act, a seat, or None for no seat.
 
-`reset(seed=...)` decides the deals: the same seed and actions give the same episode, and `Game(num_players, rules,
-seed=...)` deals the same cards. `reset()` without a seed draws the next one from the environment's own generator.
-Copies by `copy.deepcopy` and pickle, at any moment, play on identically.
+`reset(seed=...)` fixes the deals: the same seed and actions give the same episode, and `Game(num_players, rules,
+seed=...)` deals the same cards. `reset()` without a seed draws the next one from the environment's generator. You can
+copy the environment with `copy.deepcopy` or pickle at any moment; the copy plays on identically.
 
 ### Observation Space
 
@@ -79,21 +80,21 @@ slices (`LAYOUT`) and turns a row into words (`decode`). It holds what the playe
 FEATURE TABLE
 
 `'history'` has a row for each of the last public events of the round (int16), the newest last: seat offset of the
-actor, its action, and how many cards anybody drew in it; -1 where there is no event yet.
+actor, its action, and how many cards were drawn in it; -1 where there is no event yet.
 
-`state()` is the whole table for a centralized critic: the observations of all seats, one after the other.
+`state()` is the input for a centralized critic: the observations of all seats, one after the other.
 
 #### Legal Actions Mask
 
-`'action_mask'` (int8) holds 1 for each action that is legal now. It is all zeros for every agent but the one that
-decides. The same mask is in `info["action_mask"]`.
+`'action_mask'` (int8) holds 1 for each action that is legal now. It is all zeros for every agent except the one to act.
+The same mask is in `info["action_mask"]`.
 
-An illegal action raises `IllegalActionError`, which names it and what is legal; the game is then as before. With
-`illegal="terminate"` the environment does what PettingZoo's `TerminateIllegalWrapper` does: it ends the game with
-reward -1 for the agent that moved and 0 for all others, and logs a warning, but only the first. What is no action at
-all raises an AssertionError (`OutOfBoundsError`), as under `AssertOutOfBoundsWrapper`, and so does what
-`OrderEnforcingWrapper` forbids. These checks are inside, so `env` and `raw_env` are the same. PettingZoo's wrappers
-around them work, several times slower.
+An illegal action raises `IllegalActionError`, which names the action and the legal actions. The game does not change.
+With `illegal="terminate"`, the environment does what PettingZoo's `TerminateIllegalWrapper` does: it ends the game with
+reward -1 for the agent that moved and 0 for all others. Only the first illegal action logs a warning. A value that is
+not an action raises an AssertionError (`OutOfBoundsError`), as under `AssertOutOfBoundsWrapper`. Calls in the wrong
+order raise one as well, as under `OrderEnforcingWrapper`. These checks are built in, so `env` and `raw_env` are the
+same. You don't need PettingZoo's wrappers; they work, but they are slow.
 
 ### Action Space
 
@@ -104,13 +105,13 @@ ACTION TABLE
 
 ### Rewards
 
-| `reward`   | Winner                              | Loser                              | Nobody wins |
+| `reward`   | Winner                              | Loser                              | No winner   |
 |------------|-------------------------------------|------------------------------------|-------------|
 | `"win"`    | 1                                   | -1 / (n - 1)                       | 0           |
 | `"points"` | points of all other hands / 100     | -(points of its own hand) / 100    | 0           |
 
-In a match, `"win"` is paid once, to who wins the match; `"points"` after every round. A loser gets its reward with its
-last `last()`, after which its action is None.
+In a match, `"win"` is paid once, at the end of the match. `"points"` is paid after every round. A loser gets its reward
+from its final `last()`, after which its action is None.
 
 ### Options of Each Interface
 

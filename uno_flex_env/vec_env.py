@@ -1,4 +1,4 @@
-"""Many games at once with every seat to decide for."""
+"""A batch environment in which you choose the actions of every seat."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from uno_flex_env.seeding import checked_seed
 
 
 class VecEnv:
-    """A batch of games in which every seat decides; row g of each array is game g, as its current player sees it.
+    """A batch of games in which you choose the actions of every seat. Row g of each array belongs to game g.
 
-    Finished games are dealt again within the step that ends them: `rewards`, `terminated` and `truncated` belong to the
-    game that ended, observation and mask are the first of the next one. Game g's episodes depend on the seed, g and the
-    actions alone, so neither the number of games nor of threads changes them.
+    Observation and mask are those of the current player. A finished game resets within the step that ends it
+    (autoreset). Then `rewards`, `terminated` and `truncated` belong to the episode that ended; observation and mask
+    belong to the next one. The episodes of game g depend only on the seed, on g and on the actions. The number of games
+    and of threads does not change them.
 
     Args:
         num_envs: B, the number of games.
@@ -30,14 +31,14 @@ class VecEnv:
         max_decisions: None by default: games are not cut off, and a game between policies that never end it goes on. A
             loop has to bootstrap the value of a truncated game from `final_obs`, which takes B * n * 640 bytes.
         num_threads: threads that share the batch; more than there are free cores makes it slower.
-        seed: of the first `reset`; None for a new one.
+        seed: the seed of the first `reset`; None draws one.
 
-    The arrays belong to the environment and are overwritten by the next `step`; copy what is to last, or hand in your
-    own with `use_buffers`. `uno_flex_env.batch.Batch` says what each one holds.
+    The environment owns the arrays, and the next `step` overwrites them. Copy what you want to keep, or provide your
+    own arrays with `use_buffers`. `uno_flex_env.batch.Batch` describes each array.
 
     Attributes:
         batch: the games and their arrays.
-        options: what is played.
+        options: the options of an episode.
     """
 
     def __init__(
@@ -84,12 +85,12 @@ class VecEnv:
 
     @property
     def current_player(self) -> npt.NDArray[np.int8]:
-        """(B,) int8, the seat that decides"""
+        """(B,) int8, the seat to act"""
         return self.batch.current_player
 
     @property
     def rewards(self) -> npt.NDArray[np.float32]:
-        """(B, n) float32, what the last step has paid to each seat"""
+        """(B, n) float32, the reward of each seat in the last step"""
         return self.batch.rewards
 
     @property
@@ -104,8 +105,8 @@ class VecEnv:
 
     @property
     def final_obs(self) -> npt.NDArray[np.uint8]:
-        """(B, n, 640) uint8, with `max_decisions` only: what each seat saw at the end of an episode that ended in the
-        last step, to bootstrap a truncated one"""
+        """(B, n, 640) uint8, only with `max_decisions`: the last observation of each seat in an episode that ended in
+        the last step, for bootstrapping truncated episodes"""
         return self.batch.final_obs
 
     def use_buffers(
@@ -126,7 +127,8 @@ class VecEnv:
         return self.batch.level
 
     def reset(self, seed: int | None = None) -> npt.NDArray[np.uint8]:
-        """Deal every game anew. Without a seed: the constructor's, later on a new one. Returns `observations`."""
+        """Reset every game and return `observations`. Without a seed, the first call uses the constructor's seed and
+        later calls draw a new one."""
         if seed is None:
             seed, self._seed = self._seed, None
         self.batch.seed(checked_seed(seed))
@@ -137,10 +139,11 @@ class VecEnv:
         """Take one action in each game and write the arrays. Returns `observations`.
 
         Args:
-            actions: (B,) whole numbers; -1 leaves a game alone. None: those that `sample` has written.
+            actions: (B,) whole numbers; -1 leaves a game unchanged. None takes the actions that `sample` has written.
 
         Raises:
-            IllegalActionError: the message names the game, the action and what is legal; no game has moved.
+            IllegalActionError: an action is illegal. The message names the game, the action and the legal actions. No
+                game has moved.
             RuntimeError: `reset` has not been called, or another thread is stepping the games.
         """
         batch = self.batch
@@ -154,8 +157,8 @@ class VecEnv:
         return batch.observations
 
     def _refuse_illegal(self) -> None:
-        """Name the first game with an illegal action, and what is legal there. The states are asked: the next masks may
-        be meant for another buffer than the last."""
+        """Raise for the first game with an illegal action. The legal actions come from the states, because
+        `use_buffers` may have replaced the last masks."""
         mask = np.zeros(NUM_ACTIONS, np.int8)
         for game, action in enumerate(self.batch.actions):
             self.state(game).write_mask(mask)
@@ -163,7 +166,7 @@ class VecEnv:
                 raise IllegalActionError(f"game {game}: {describe_illegal(int(action), mask)}")
 
     def sample(self) -> npt.NDArray[np.int32]:
-        """A uniformly random legal action for each game, (B,) int32, from the games' own generators. The array is the
+        """A uniformly random legal action for each game, (B,) int32, drawn from the game's generator. The array is the
         environment's action buffer."""
         self.batch.sample(self.batch.actions)
         return self.batch.actions
@@ -177,10 +180,10 @@ class VecEnv:
         return self.batch.hidden_hands(out)
 
     def to_bytes(self) -> bytes:
-        """Everything that decides how the batch goes on, for exact resumption with `from_bytes`."""
+        """All data that determine how the batch goes on, for exact resumption with `from_bytes`."""
         return self.batch.to_bytes()
 
     def from_bytes(self, data: bytes) -> None:
-        """Resume where `to_bytes` was called on a VecEnv made with the same arguments; rewrites observations, masks,
-        histories and players."""
+        """Resume where `to_bytes` was called on a VecEnv made with the same arguments. Rewrites observations, masks,
+        histories and current players."""
         self.batch.from_bytes(data)

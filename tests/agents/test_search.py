@@ -455,9 +455,9 @@ def test_a_network_that_has_learned_another_reward_guides_no_search(tmp_path):
 def test_mistakes_are_refused_at_the_door():
     views, defaults = some_views(2, count=2)
 
-    with pytest.raises(ValueError, match=r"one of them, got 0 and 0\.0"):
+    with pytest.raises(ValueError, match=r"either simulations or seconds, got 0 and 0\.0"):
         views.search(defaults, [1, 2])
-    with pytest.raises(ValueError, match=r"one of them, got 5 and 1\.0"):
+    with pytest.raises(ValueError, match=r"either simulations or seconds, got 5 and 1\.0"):
         views.search(defaults, [1, 2], simulations=5, seconds=1.0)
     for odd in (float("nan"), -1.0, 601.0):
         with pytest.raises(ValueError, match="seconds must be from 0 to 600"):

@@ -32,8 +32,8 @@ def seconds(work: Callable[[], object]) -> float:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (f"{{{SAME_KEY_LAST}}}", "the key 'k019999' is there twice"),
-        (f'{{"rules": {{{SAME_KEY_LAST}}}}}', "the key 'k019999' is there twice"),
+        (f"{{{SAME_KEY_LAST}}}", "the key 'k019999' occurs twice"),
+        (f'{{"rules": {{{SAME_KEY_LAST}}}}}', "the key 'k019999' occurs twice"),
         (f"{{{KEYS}}}", "lacks 'format'"),
         (record_with(reshuffles=[[]] * 60_000), "60000 of 60000 reshuffles unused"),
         (record_with(deck=["r1"] * 50_000), "the deck is not the one the rules name"),

@@ -104,7 +104,7 @@ BROKEN = [
     ("two records", json.dumps(small()) * 2, "text after the record, at column "),
     ("cut off", json.dumps(small())[:-1], "broken JSON"),
     ("no JSON", "W4/!:y@1", "broken JSON"),
-    ("key twice", json.dumps(small())[:-1] + ', "dealer": 1}', "the key 'dealer' is there twice"),
+    ("key twice", json.dumps(small())[:-1] + ', "dealer": 1}', "the key 'dealer' occurs twice"),
     ("NaN", json.dumps(small(dealer=float("nan"))), "NaN"),
     ("infinity", json.dumps(small(players=float("-inf"))), "-Infinity"),
     ("overflow", json.dumps(small()).replace('"players": 3', '"players": 1e999'), "players must be a whole number"),

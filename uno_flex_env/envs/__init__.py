@@ -1,7 +1,7 @@
 """The environments.
 
-Once `uno_flex_env` is imported, `gymnasium.make("UnoFlex-v0")` makes one. `gymnasium.make("uno_flex_env:UnoFlex-v0")`
-imports it by itself.
+After `import uno_flex_env`, `gymnasium.make("UnoFlex-v0")` makes one. `gymnasium.make("uno_flex_env:UnoFlex-v0")` also
+does the import.
 """
 
 from __future__ import annotations

@@ -35,22 +35,23 @@ from uno_flex_env.seeding import checked_seed
 NUM_PLAYS = sum(action.verb == "play" for action in ACTIONS)
 """Actions below this number put a card on the pile."""
 
-# What `infos` holds for everybody but who decides: one array for all, so read-only.
+# The mask in `infos` of all agents but the current one. They share this array, so it is read-only.
 _NO_ACTION = np.zeros(NUM_ACTIONS, np.int8)
 _NO_ACTION.setflags(write=False)
 
 
 class OutOfBoundsError(NotationError, AssertionError):
-    """What is given to `step` is no action at all. PettingZoo's wrapper raises an AssertionError, which this is too."""
+    """The argument of `step` is not an action. It is also an AssertionError, which PettingZoo's wrapper raises."""
 
 
 class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettingzoo ships no types
     """UNO Flex with an agent for each seat. Arguments, spaces and rewards: see `uno_flex_env.uno_flex_v0`.
 
-    The checks of PettingZoo's three standard wrappers are inside, where they cost next to nothing.
+    The checks of PettingZoo's three standard wrappers are built in, where they cost little.
 
     Attributes:
-        episode_seed: of the present episode; `Game(num_players, rules, seed=episode_seed, dealer=dealer)` is its deal.
+        episode_seed: the seed of the current episode. `Game(num_players, rules, seed=episode_seed, dealer=dealer)` has
+            the same deal.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (PettingZoo declares it without ClassVar)
@@ -108,7 +109,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
 
     @property
     def np_random(self) -> np.random.Generator:
-        """Draws the seeds of episodes that are given none."""
+        """The generator that draws the seeds of episodes that you reset without a seed."""
         if self._generator is None:
             self._generator, _ = seeding.np_random()
         return self._generator
@@ -117,8 +118,8 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         """Deal a new episode.
 
         Args:
-            seed: of this episode's deals, 0 to 2**64 - 1, and of `np_random`, which seeds the episodes after it.
-            options: accepted and ignored, as the API wants; the constructor's options stay.
+            seed: seeds this episode's deals and `np_random`, which seeds later episodes; 0 to 2**64 - 1.
+            options: accepted, as the API requires, and ignored.
         """
         if seed is None:
             self.episode_seed = int(self.np_random.integers(1 << 64, dtype=np.uint64))
@@ -147,9 +148,9 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
 
     @property
     def core(self) -> State:
-        """The core's state of the present round: the whole table, hidden cards included.
+        """The core's state of the current round, hidden cards included.
 
-        It changes with every step; copy it to keep it or to play with it. Another state may be set in its place.
+        It changes with every step, so copy it if you want to keep or change it. You may assign another state.
         """
         return self._episode.state
 
@@ -158,11 +159,11 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self._episode.state = state
 
     def step(self, action: int | np.integer[Any] | None) -> None:
-        """Take the action of `agent_selection`; None, and only None, if that agent is finished.
+        """Take the action of `agent_selection`. If that agent is finished, the action must be None.
 
         Raises:
             AssertionError: `reset` has not been called, or the action is out of bounds (`OutOfBoundsError`).
-            IllegalActionError: the action is not legal now (under `illegal="raise"`); nothing has changed then.
+            IllegalActionError: the action is not legal now (under `illegal="raise"`). The game does not change.
         """
         if not self._live:
             return self._step_apart(action)
@@ -200,7 +201,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         self.infos: dict[str, dict[str, Any]] = {agent: {"action_mask": _NO_ACTION} for agent in self.agents}
 
     def _pay_and_go_on(self) -> None:
-        """After the end of a round, or of the episode: hand out the rewards, then end the episode or go on."""
+        """After the end of a round or of the episode, pay the rewards, then end the episode or go on."""
         episode = self._episode
         self.rewards = dict(zip(self.agents, episode.rewards, strict=True))
         self._paid = True
@@ -211,7 +212,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
             self._begin_round()
 
     def _finish(self, *, terminated: bool, truncated: bool) -> None:
-        """End the episode for everybody; what is left to each agent is one step of None."""
+        """End the episode for all agents. Each agent then takes one step with None."""
         self._live = False
         self.terminations = dict.fromkeys(self.agents, terminated)
         self.truncations = dict.fromkeys(self.agents, truncated)
@@ -229,7 +230,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         return self.action_spaces[agent]
 
     def observe(self, agent: str) -> Observation:
-        """What this agent sees now, in arrays that are the caller's to keep."""
+        """The current observation of this agent, in new arrays."""
         if not self._ready:
             EnvLogger.error_observe_before_reset()
         seat = self._seats[agent]
@@ -258,7 +259,7 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
         )
 
     def state(self) -> npt.NDArray[np.uint8]:
-        """The table for a centralized critic: (n * 640,) uint8, what each seat sees, seat after seat."""
+        """The input of a centralized critic, (n * 640,) uint8: the observations of all seats, one after the other."""
         if not self._ready:
             EnvLogger.error_state_before_reset()
         rows = np.empty((self.num_players, NUM_FEATURES), np.uint8)
@@ -298,13 +299,13 @@ class UnoFlexEnv(AECEnv[str, Observation, int]):  # type: ignore[misc]  # pettin
     # ---- What PettingZoo's three wrappers check ----
 
     def __getattr__(self, name: str) -> Any:
-        # Comes here for missing attributes only.
+        # Python calls this only for missing attributes.
         if name in _SET_BY_RESET:
             raise AttributeError(f"{name} cannot be accessed before reset")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
-        """Yield `agent_selection` until all agents are gone; each needs a `step` before the next."""
+        """Yield `agent_selection` until all agents are done. Call `step` once for each agent."""
         if not self._ready:
             EnvLogger.error_agent_iter_before_reset()
         return _Agents(self, max_iter)

@@ -41,22 +41,22 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
     Args:
         num_envs: B, the number of games.
         num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
-        opponents: one for all seats, or one for each, clockwise from the learning seat: the name of a rule bot, which
-            plays inside the core; a policy with `act(decisions)` or a function of a batch, which is called with all
-            rows at once in which its seats decide (see `uno_flex_env.envs.opponents`).
+        opponents: one opponent for all other seats, or one for each, clockwise from the learning seat. The name of a
+            rule bot plays inside the core. A policy with `act(decisions)` or a function of a batch is called once with
+            all rows in which its seats act (see `uno_flex_env.envs.opponents`).
         seat: the learning seat; "random" draws one for each episode, from the game's seed and the episode's number.
         num_threads: threads that share the games.
-        autoreset_mode: when a finished game is dealt again (`gymnasium.vector.AutoresetMode`). NEXT_STEP: in the step
-            after the one that ended it, which ignores its action and pays nothing. SAME_STEP: in the step that ended
-            it; what the learning seat saw last is in `infos["final_obs"]` and `infos["final_info"]`. DISABLED: when
-            `reset(options={"reset_mask": ...})` names it; an action before that is an error.
-        copy: hand out copies of the observations; False: the arrays themselves, which every step overwrites.
-        others: options of `gymnasium.make` that a batch can't have; refused with what to use instead, unless they ask
-            for what the batch does anyway.
+        autoreset_mode: when a finished game resets (`gymnasium.vector.AutoresetMode`). NEXT_STEP: in the step after
+            the one that ended it; that step ignores the action and has reward 0. SAME_STEP: in the step that ended it;
+            the last observation and info are in `infos["final_obs"]` and `infos["final_info"]`. DISABLED: when you
+            select it with `reset(options={"reset_mask": ...})`; an action before that is an error.
+        copy: return copies of the observations. With False, the arrays themselves, which every step overwrites.
+        others: options of `gymnasium.make` that a batch can't have. They are refused with what to use instead, unless
+            they ask for what the batch does anyway.
 
     Raises:
         TypeError: an option is unknown, or a batch can't have it.
-        ValueError: an option is out of range; the message names it.
+        ValueError: an option is out of range. The message names it.
     """
 
     metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
@@ -101,7 +101,7 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
         self.single_action_space = ActionSpace()
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._over = np.zeros(num_envs, np.bool_)  # games that are over and not dealt again yet
+        self._over = np.zeros(num_envs, np.bool_)  # games that are over and not reset yet
         self._dealt = False  # reset has been called
 
     def reset(
@@ -113,10 +113,10 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
         """Deal new episodes.
 
         Args:
-            seed: a number seeds all games, each with a sequence of episodes of its own; a list has one for each game,
-                which then plays what a single environment plays with it. None: each game goes on to the next
-                episode of its sequence; at first, and for a None in the list, its seed is drawn from `np_random`.
-            options: {"reset_mask": (B,) bool} deals these games only. Others are accepted and ignored.
+            seed: a number seeds all games, each with a different sequence of episodes. A list has one seed per game,
+                which then plays like a single environment with that seed. With None, each game begins the next episode
+                of its sequence. In the first reset, and for a None in the list, `np_random` draws the seed.
+            options: {"reset_mask": (B,) bool} resets only these games. Other options are accepted and ignored.
         """
         which = self._checked_mask(options)
         if isinstance(seed, (int, np.integer)):
@@ -167,7 +167,7 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
             actions: (B,) whole numbers. Under NEXT_STEP those of finished games are ignored.
 
         Raises:
-            IllegalActionError: an action is not legal; the message names the game, and no game has moved.
+            IllegalActionError: an action is not legal. The message names the game, and no game has moved.
             ResetNeeded: `reset` has not been called, or not for a game that is over (under DISABLED).
         """
         if not self._dealt:
@@ -190,18 +190,18 @@ class UnoFlexVectorEnv(VectorEnv[Observations, npt.ArrayLike, npt.NDArray[Any]])
         return self._observations(), *results, self._infos() | finals
 
     def _observations(self) -> Observations:
-        seen = self.seat_games.seen()
-        return {name: part.copy() for name, part in seen.items()} if self.copy else seen
+        batch = self.seat_games.observe()
+        return {name: part.copy() for name, part in batch.items()} if self.copy else batch
 
     def _infos(self) -> Infos:
         return {"action_mask": self.seat_games.action_masks.copy(), "_action_mask": np.ones(self.num_envs, np.bool_)}
 
     def _finals(self, ended: Rows) -> Infos:
-        """What Gymnasium calls final: the last observation and info of each game that this step ended."""
+        """`final_obs` and `final_info`: the last observation and info of each game that this step ended."""
         rows = np.flatnonzero(ended)
         if not rows.size:
             return {}
-        parts = self.seat_games.seen(rows)
+        parts = self.seat_games.observe(rows)
         last = np.full(self.num_envs, None, object)
         for i, game in enumerate(rows):
             last[game] = {name: part[i] for name, part in parts.items()}

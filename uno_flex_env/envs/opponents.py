@@ -1,4 +1,4 @@
-"""Who plays the seats that don't learn: the core's rule bots by name, policies, and functions of a batch."""
+"""The opponents in the seats that don't learn: the core's rule bots by name, policies, and functions of a batch."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Policy(Protocol):
 
 BatchFunction = Callable[[Observations], npt.ArrayLike]
 """A shorter form for opponents alone. It takes a dict of arrays {"observation": (B, 640), "action_mask": (B, 216)} and
-"history": (B, H, 3) if the environment has one, and returns B legal actions, (B,) whole numbers. The arrays are its to
-keep."""
+"history": (B, H, 3) if the environment has one, and returns B legal actions, (B,) whole numbers. The function may keep
+and change the arrays."""
 
 Opponent = str | Policy | BatchFunction
 """The name of a rule bot, which plays inside the core; a policy; or a function of a batch."""
@@ -45,11 +45,11 @@ Opponents = Opponent | Sequence[Opponent]
 
 
 def checked_opponents(opponents: Opponents, num_players: int, history: int) -> tuple[Opponent, ...]:
-    """One opponent for each seat but the learning one.
+    """One opponent for each seat except the learning seat.
 
     Raises:
-        ValueError: there are too many or too few, one is none, or one reads more events than the environment's
-            `history`. The message says what would do.
+        ValueError: there are too many or too few, one is not an opponent, or one reads more events than the
+            environment's `history`. The message says what is allowed.
     """
     each: tuple[Any, ...] = (opponents,) * (num_players - 1)
     if isinstance(opponents, Iterable) and not isinstance(opponents, str) and not _is_policy(opponents):
@@ -90,7 +90,7 @@ def _is_policy(opponent: object) -> bool:
 
 
 def _name(opponent: object) -> str:
-    """What messages call an opponent."""
+    """The name of an opponent in messages."""
     own = getattr(opponent, "name", None) if hasattr(opponent, "act") else getattr(opponent, "__name__", None)
     return own if isinstance(own, str) else type(opponent).__name__
 
@@ -98,7 +98,7 @@ def _name(opponent: object) -> str:
 def controllers(
     opponents: Sequence[Opponent], learning_seats: npt.NDArray[np.uint8], num_players: int
 ) -> npt.NDArray[np.uint8]:
-    """Who plays each seat of each game, (B, 8), for `Batch.set_seats`: bots by number, `EXTERNAL` for all others."""
+    """The controllers of all seats, (B, 8), for `Batch.set_seats`: bots by number, `EXTERNAL` for all others."""
     by_offset = [EXTERNAL, *(bot_number(one) if isinstance(one, str) else EXTERNAL for one in opponents)]
     offsets = (np.arange(num_players) - learning_seats.astype(np.int64)[:, None]) % num_players
     seats = np.full((len(learning_seats), MAX_PLAYERS), EXTERNAL, np.uint8)

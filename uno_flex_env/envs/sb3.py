@@ -33,10 +33,10 @@ with needs_extra("SB3VecEnv", "train"):
 class SB3VecEnv(VecEnv):
     """B games of UNO Flex, stepped together by the core, with one learning seat each.
 
-    The observation is flat, `Box(0, 1, (640,), uint8)`; the legal actions come from `action_masks()`, also through
-    `env_method`, where MaskablePPO looks for them. A finished game deals again in the step that ends it, as
-    Stable-Baselines3 wants: `infos[i]["terminal_observation"]` is what the learning seat saw last, and
-    `infos[i]["TimeLimit.truncated"]` tells a truncated game, whose value has to be bootstrapped, from a finished one.
+    The observation is flat, `Box(0, 1, (640,), uint8)`. The legal actions come from `action_masks()`, which MaskablePPO
+    calls through `env_method`. A finished game resets in the step that ends it, as Stable-Baselines3 requires.
+    `infos[i]["terminal_observation"]` is the last observation of the learning seat. `infos[i]["TimeLimit.truncated"]`
+    is True for a truncated game, whose value has to be bootstrapped.
 
     Args:
         num_envs: B, the number of games.
@@ -75,7 +75,8 @@ class SB3VecEnv(VecEnv):
 
     @property
     def opponents(self) -> Opponents:
-        """Who plays the other seats. Others may be set between any two steps and take over games in progress."""
+        """The opponents in the other seats. New ones may be set between any two steps and take over games in
+        progress."""
         return self.seat_games.opponents
 
     @opponents.setter
@@ -87,13 +88,13 @@ class SB3VecEnv(VecEnv):
         return self.seat_games.action_masks.astype(np.bool_)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the next `reset`: game i begins with what a single environment plays with seed + i."""
+        """Seed the next `reset`. Game i then plays like a single environment with seed + i."""
         if seed is None:
             return super().seed(int(self._generator.integers(1 << 32)))
         return super().seed(checked_seed(seed))
 
     def reset(self) -> VecEnvObs:
-        """Deal every game anew, by the seeds that `seed` has set or, without, the next of each game's sequence."""
+        """Reset every game, with the seeds set by `seed` or else to the next episode of each game's sequence."""
         everyone = np.ones(self.num_envs, np.bool_)
         if not self._dealt and self._seeds[0] is None:
             self.seed()
@@ -114,7 +115,7 @@ class SB3VecEnv(VecEnv):
         """Take the actions and let the opponents play on to the learning seats' next decisions.
 
         Raises:
-            IllegalActionError: an action is not legal; the message names the game, and no game has moved.
+            IllegalActionError: an action is not legal. The message names the game, and no game has moved.
         """
         games = self.seat_games
         games.step(self._actions)
@@ -132,25 +133,25 @@ class SB3VecEnv(VecEnv):
         """Nothing to close."""
 
     def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
-        """An attribute of this object, which all games share, once for each game asked for."""
+        """An attribute of this object, which all games share, repeated for each requested game."""
         return [getattr(self, attr_name) for _ in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
-        """Set an attribute for all games; there is none of one game alone."""
+        """Set an attribute for all games. No attribute belongs to a single game."""
         if len(list(self._get_indices(indices))) != self.num_envs:
             raise ValueError(f"{attr_name} belongs to all games: it can't be set for some of them")
-        getattr(self, attr_name)  # an attribute that isn't there is an error
+        getattr(self, attr_name)  # raises if there is no such attribute
         setattr(self, attr_name, value)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """The rows of `action_masks()`, the one method that is answered game by game."""
+        """The rows of `action_masks()`, the only method that can be called per game."""
         if method_name != "action_masks":
             raise AttributeError(f"the games have no method {method_name!r}, only action_masks")
         masks = self.action_masks(*method_args, **method_kwargs)
         return list(masks if indices is None else masks[list(self._get_indices(indices))])
 
     def env_is_wrapped(self, wrapper_class: type[gymnasium.Wrapper], indices: VecEnvIndices = None) -> list[bool]:
-        """There are no single environments that could be wrapped."""
+        """False for each game: there are no single environments to wrap."""
         return [False for _ in self._get_indices(indices)]

@@ -38,9 +38,9 @@ MASK_HINT = (
 class SeatGames:
     """B games with one learning seat each; rule bots and policies play the others inside `step`.
 
-    Between steps every game waits for its learning seat or is over, until `reset_games` deals it again. A deal that
-    ends before its learning seat has decided anything is dealt again at once. Game g's episodes depend on its seed and
-    the actions alone, as far as the policies do.
+    Between steps, every game waits for its learning seat or is over until `reset_games` resets it. If a deal ends
+    before its learning seat has acted, the game is dealt again at once. The episodes of game g depend only on its seed
+    and the actions, provided that the policies do.
 
     Args:
         num_envs: B, the number of games.
@@ -48,14 +48,14 @@ class SeatGames:
         opponents: see `uno_flex_env.envs.opponents.Opponents`.
         seat: the learning seat; "random" draws one for each episode, from the game's seed and the episode's number.
         num_threads: threads that share the games.
-        keep_last: keep the last event also without a history, for a display; policies don't see it.
+        keep_last: keep the last event for display even without a history. Policies don't see it.
 
-    The arrays are overwritten by every step and reset. Row g is game g, as its learning seat sees it.
+    Every step and reset overwrites the arrays. Row g is game g as its learning seat sees it.
 
     Attributes:
-        options: what is played.
+        options: the options of an episode.
         learning_seats: (B,) uint8.
-        rewards: (B,) float64, what the last step paid to the learning seat, the opponents' turns after it included.
+        rewards: (B,) float64, the learning seat's reward for the last step, including the opponents' turns after it.
         terminated, truncated: (B,) bool, whether the last step ended the episode.
     """
 
@@ -91,7 +91,7 @@ class SeatGames:
         self.learning_seats = np.full(num_envs, 0 if seat == "random" else seat, np.uint8)
         self.opponents = opponents
         self.rewards = np.zeros(num_envs)
-        self._due = np.zeros(num_envs)  # paid to the learning seat and not handed out yet
+        self._due = np.zeros(num_envs)  # rewards of the learning seat that no step has returned yet
         self.terminated, self.truncated = np.zeros((2, num_envs), np.bool_)
         self._seat_seeds, self._episodes = np.zeros((2, num_envs), np.uint64)
         self._asked = np.zeros(num_envs, np.uint64)  # how often policies decided in this episode
@@ -100,7 +100,7 @@ class SeatGames:
 
     @property
     def observations(self) -> npt.NDArray[np.uint8]:
-        """(B, 640) uint8; after the end what the learning seat saw last"""
+        """(B, 640) uint8; after the end, the last observation of the learning seat"""
         return self.batch.observations
 
     @property
@@ -117,7 +117,8 @@ class SeatGames:
 
     @property
     def opponents(self) -> Opponents:
-        """Who plays the other seats. Others may be set between any two steps and take over games in progress."""
+        """The opponents in the other seats. New ones may be set between any two steps and take over games in
+        progress."""
         return self._opponents
 
     @opponents.setter
@@ -127,7 +128,7 @@ class SeatGames:
         self._take_seats()
 
     def _take_seats(self) -> None:
-        """Tell the core who sits where."""
+        """Set the controllers of all seats in the core."""
         self.batch.set_seats(controllers(self._opponents, self.learning_seats, self.num_players), self.learning_seats)
 
     def _draw_seats(self, which: Rows) -> None:
@@ -158,8 +159,8 @@ class SeatGames:
 
         Args:
             which: (B,) bool.
-            seeds: (B,), with them: their first episodes, each that of a single game with its seed. Rows outside
-                `which` are ignored.
+            seeds: (B,); if given, begin new sequences of episodes, each that of a single game with this seed. Rows
+                outside `which` are ignored.
         """
         if seeds is None:
             self._episodes[which] += np.uint64(1)
@@ -191,10 +192,10 @@ class SeatGames:
 
         Args:
             actions: (B,) whole numbers.
-            alone: (B,) bool, games that are left as they are; their `actions` are ignored.
+            alone: (B,) bool, games that do not step; their `actions` are ignored.
 
         Raises:
-            IllegalActionError: an action is not legal; the message names the game, and no game has moved.
+            IllegalActionError: an action is not legal. The message names the game, and no game has moved.
             RuntimeError: the games are not dealt yet, or another thread is stepping them.
         """
         if not self.batch.dealt:
@@ -213,7 +214,7 @@ class SeatGames:
         self._mask_finished_games()
 
     def _check_legal(self, actions: npt.NDArray[Any], alone: Rows | None) -> None:
-        # A policy that failed has left its game at the decision of another seat.
+        # If a policy raised an error, its game still waits for another seat.
         stuck = np.flatnonzero((self.batch.current_player >= 0) & (self.batch.current_player != self.learning_seats))
         if stuck.size:
             raise RuntimeError(f"game {stuck[0]}: an opponent failed to act; reset the games")
@@ -226,7 +227,7 @@ class SeatGames:
             raise IllegalActionError(f"{error}. {MASK_HINT}") from None
 
     def _advance(self) -> Rows:
-        """Take the batch's actions and collect what the learning seats are paid. Returns which games were truncated."""
+        """Take the batch's actions and collect the learning seats' rewards. Returns which games were truncated."""
         self.batch.step()
         self._due += self._paid_to_learning_seats()
         return self.batch.truncated.copy()
@@ -236,7 +237,7 @@ class SeatGames:
         return share
 
     def _let_opponents_play(self) -> Rows:
-        """Ask the policies until every game is at its learning seat or over. Returns which games were truncated."""
+        """Query the policies until each game is over or waits for its learning seat. Returns the truncated games."""
         cut = np.zeros(self.num_envs, np.bool_)
         while self._policies:
             waiting = (self.batch.current_player >= 0) & (self.batch.current_player != self.learning_seats)
@@ -254,10 +255,10 @@ class SeatGames:
     def _ask(self, policy: Policy | BatchFunction, rows: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
         noise = decision_noise(0, self._episode_keys(rows), self.batch.current_player[rows], self._asked[rows])
         self._asked[rows] += np.uint64(1)
-        return ask(policy, self.seen(rows), noise, lambda: [self.state(game) for game in rows], rows)
+        return ask(policy, self.observe(rows), noise, lambda: [self.state(game) for game in rows], rows)
 
-    def seen(self, rows: npt.NDArray[np.intp] | slice = slice(None)) -> Observations:
-        """What is seen in these games; views for a slice, copies for row numbers."""
+    def observe(self, rows: npt.NDArray[np.intp] | slice = slice(None)) -> Observations:
+        """The observations of the current players in these games: views for a slice, copies for row numbers."""
         batch: Observations = {"observation": self.observations[rows], "action_mask": self.action_masks[rows]}
         if self.options.history:
             batch["history"] = self.histories[rows]
@@ -272,7 +273,7 @@ class SeatGames:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._policies = policies_with_offsets(self._opponents)  # they are told apart by identity
+        self._policies = policies_with_offsets(self._opponents)  # compared by identity
         self._take_seats()
         self._mask_finished_games()
 

@@ -26,19 +26,19 @@ from uno_flex_env.seeding import checked_seed
 class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
     """UNO Flex with one learning seat: `gymnasium.make("UnoFlex-v0", ...)`.
 
-    Observations and actions are those of `uno_flex_env.uno_flex_v0`; the legal actions are in the observation, in
-    `info["action_mask"]` and in `action_masks()`. After the end the mask allows action 0 alone, so that a softmax over
-    the legal actions is defined. The opponents move inside `step`; rewards that fall on their turns arrive with the
-    learning seat's last step before them. A deal that ends before that seat has decided anything is dealt again.
+    Observations and actions are those of `uno_flex_env.uno_flex_v0`. The legal actions are in the observation, in
+    `info["action_mask"]` and in `action_masks()`. After the end the mask allows only action 0, so that a softmax over
+    the legal actions is defined. The opponents move inside `step`. Rewards from their turns belong to the learning
+    seat's last step before them. If a deal ends before the learning seat has acted, it is dealt again.
 
     Args:
         num_players, rules, match, reward, history, max_decisions: see `uno_flex_env.options.EpisodeOptions`.
-        opponents: one for all, or one for each, clockwise from the learning seat: the name of a rule bot (`"random"`,
-            `"flex_any"`, `"never_flex"`, `"always_flex"`, `"flex_when_stuck"`), a policy with `act(decisions)`, or a
-            function of a batch (see `uno_flex_env.envs.opponents`).
+        opponents: one opponent for all other seats, or one for each, clockwise from the learning seat: the name of a
+            rule bot (`"random"`, `"flex_any"`, `"never_flex"`, `"always_flex"`, `"flex_when_stuck"`), a policy with
+            `act(decisions)`, or a function of a batch (see `uno_flex_env.envs.opponents`).
         seat: the learning seat; "random" draws one for each episode.
-        illegal: what an illegal action does. "raise": IllegalActionError, and nothing changes. "terminate": the
-            episode ends with reward -1, for learners that don't know masks; the first time it logs a warning.
+        illegal: the effect of an illegal action. "raise": IllegalActionError, and the game does not change.
+            "terminate": the episode ends with reward -1, for learners without masks. The first one logs a warning.
         render_mode: None, "ansi", "rgb_array" or "human"; all show what the learning seat sees.
 
     Attributes:
@@ -74,7 +74,7 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
             reward=reward,
             history=history,
             max_decisions=max_decisions,
-            keep_last=render_mode is not None,  # the display tells it
+            keep_last=render_mode is not None,  # the display shows the last action
         )
         self.observation_space: gymnasium.Space[Any] = observation_space(history)
         self.action_space = ActionSpace()
@@ -94,9 +94,9 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         """Deal a new episode and play it on to the learning seat's first decision.
 
         Args:
-            seed: of a sequence of episodes, of which this is the first and each reset without a seed begins the next.
-                The first reset draws one if it is given none.
-            options: accepted and ignored; the constructor's options stay.
+            seed: begins a new sequence of episodes. Each reset without a seed begins the next episode of the sequence.
+                The first reset draws a seed if you give none.
+            options: accepted and ignored.
         """
         seed = None if seed is None else checked_seed(seed)
         super().reset(seed=seed)
@@ -113,8 +113,8 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         """Take the learning seat's action and let the opponents play on to its next decision, or to the end.
 
         Raises:
-            IllegalActionError: the action is not legal now (under `illegal="raise"`); nothing has changed then.
-            NotationError: it is no action at all.
+            IllegalActionError: the action is not legal now (under `illegal="raise"`). The game does not change.
+            NotationError: the argument is not an action.
             ResetNeeded: the episode is over, or none has begun.
         """
         if not self._live:
@@ -156,10 +156,10 @@ class SingleAgentEnv(gymnasium.Env[Observation, np.int64]):
         return mask
 
     def _observe(self) -> Observation:
-        seen = {"observation": self.seat_games.observations[0].copy(), "action_mask": self._mask()}
+        observation = {"observation": self.seat_games.observations[0].copy(), "action_mask": self._mask()}
         if self.seat_games.options.history:
-            seen["history"] = self.seat_games.histories[0].copy()
-        return seen
+            observation["history"] = self.seat_games.histories[0].copy()
+        return observation
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Draw what the learning seat sees: text, an array (height, width, 3), or in a window."""

@@ -1,9 +1,9 @@
-"""What one seat, or a spectator, sees of a table: as text, as a picture, and in a window.
+"""Renderers: what one seat or a spectator sees, as text, as a picture, and in a window.
 
-`Table.from_state` makes a table. It holds all hands, but only the cards of the seat that looks are drawn; the others
-are counted.
+`Table.from_state` makes a table. It holds all hands, but the renderers show only the viewing seat's cards. For the
+other hands they show the number of cards.
 
-Pictures need pygame (`pip install uno-flex-env[render]`), which is imported when the first one is drawn.
+Pictures need pygame (`pip install uno-flex-env[render]`), which is imported when the first picture is drawn.
 """
 
 from uno_flex_env.render.ansi import ansi

@@ -42,10 +42,10 @@ LEGEND = [
 
 
 def ansi(table: Table, seat: int | None, *, color: bool = True) -> str:
-    """What a seat, or with None a spectator, sees of a table, as lines of at most 80 visible columns.
+    """The table as a seat sees it, or a spectator with None, in lines of at most 80 visible columns.
 
-    The colors are ANSI escapes; without them the text is the same, character by character. ValueError for a seat that
-    the table lacks.
+    The colors are ANSI escapes. Without them the text is the same, character by character. ValueError if the table has
+    no such seat.
     """
     check_seat(table, seat)
     legend = [_ink(line, DIM) for line in _wrap("Legend: ", LEGEND)]
@@ -70,7 +70,7 @@ def _width(text: str) -> int:
 
 
 def _wrap(label: str, cells: list[str], gap: str = "  ") -> list[str]:
-    """Lay the cells out in lines under the label, never breaking one."""
+    """Lay the cells out in lines under the label, without breaking a cell."""
     lines, indent = [label], " " * _width(label)
     for i, cell in enumerate(cells):
         between = gap if i else ""
@@ -116,7 +116,7 @@ def _seats(table: Table, seat: int | None) -> list[str]:
 
 
 def _hand(table: Table, seat: int | None) -> list[str]:
-    """The looking seat's cards, and what it may do if it is the one to move."""
+    """The viewing seat's cards and, if it is to act, its legal actions."""
     if seat is None:
         return []
     cards = in_order(table.hands[seat])
@@ -128,7 +128,7 @@ def _hand(table: Table, seat: int | None) -> list[str]:
 
 
 def _news(table: Table) -> list[str]:
-    """The last action, and who decides what or how it ended."""
+    """The last action, then the next decision or the result of the round."""
     last = last_sentence(table)
     lines = _wrap("Last: ", f"{last}.".split(" "), gap=" ") if last else []
     return lines + [_ink(line, BOLD) for line in _wrap("Now:  ", f"{phase_sentence(table)}.".split(" "), gap=" ")]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 1200, 800
 SHARP = 2
-"""Each pixel is the mean of SHARP x SHARP drawn ones, which smooths every edge alike on every machine."""
+"""Each pixel is the mean of SHARP x SHARP drawn pixels. This smooths edges in the same way on every machine."""
 
 Color = tuple[int, int, int]
 Point = tuple[float, float]
@@ -24,7 +24,7 @@ Picture = np.ndarray[tuple[int, int, int], np.dtype[np.uint8]]
 
 
 def import_pygame() -> ModuleType:
-    """The pygame module, or an ImportError that says how to get it. Its greeting on standard output is kept quiet."""
+    """The pygame module, or an ImportError that says how to install it. Suppresses its greeting on standard output."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     with needs_extra("a picture", "render"):
         import pygame
@@ -32,7 +32,7 @@ def import_pygame() -> ModuleType:
 
 
 def mix(one: Color, other: Color, share: float) -> Color:
-    """The color that is this share of the other and the rest of the one."""
+    """A mixture of two colors, with this share of the second one."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(one, other, strict=True))
     return red, green, blue
 
@@ -67,7 +67,7 @@ def below(points: list[Point], left: float, right: float, span: tuple[float, flo
 
 
 class Canvas:
-    """A surface of `size` (width, height) pixels, on which 1200 x 800 units lie in the middle, as large as they fit."""
+    """A surface of `size` (width, height) pixels. Its 1200 x 800 units are centered and scaled to fit."""
 
     def __init__(self, size: tuple[int, int], ground: Color) -> None:
         self._pygame = import_pygame()
@@ -108,7 +108,7 @@ class Canvas:
     ) -> float:
         """Write a line with its middle at height y and its left edge (align 0), middle (0.5) or right edge (1) at x.
 
-        Type shrinks until the line is no wider than `room`. Returns the width that it took.
+        The font shrinks until the line is no wider than `room`. Returns the width of the line.
         """
         font = self._font(height)
         width = font.size(text)[0] / self._scale

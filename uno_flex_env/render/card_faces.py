@@ -14,7 +14,8 @@ INK: dict[str, Color] = {
     "b": (38, 104, 190),
     "W": (46, 48, 56),
 }
-"""Red is warm and darker, green bluish, so that most color-blind readers tell them apart; each bears its letter too."""
+"""The red is warm and darker, the green bluish, so that most color-blind readers can tell them apart. Cards also show
+the letter of their color."""
 PAPER, SHADE = (250, 246, 236), (12, 18, 22)
 BACK, BACK_LINE = (58, 64, 92), (168, 176, 206)
 RATIO = 1.5
@@ -29,7 +30,7 @@ FLEX_WORDS = {
 
 
 def on(letter: str) -> Color:
-    """The color of type that is read well on a card's color."""
+    """A readable text color on a card's color."""
     return (48, 38, 8) if letter == "y" else PAPER
 
 
@@ -91,7 +92,7 @@ def _sign(canvas: Canvas, x: float, y: float, arm: float, *, plus: bool) -> None
 
 
 def _flex_band(canvas: Canvas, card: str, x: float, y: float, width: float) -> None:
-    """The lower third in the flex color, with the flex symbol, or with what an action does there."""
+    """The lower third in the flex color, with the flex symbol or the effect of an action card."""
     left, bottom = x - width / 2, y + width * RATIO / 2
     inner = box(x, y, width * 0.92, width * RATIO - width * 0.08, width * 0.1)
     about = FACES[text_to_card(card)]

@@ -15,14 +15,14 @@ RENDER_FPS = 2
 
 
 class Display:
-    """Draws tables in one render mode. A copy or a pickle leaves the window behind and opens its own."""
+    """Draws tables in one render mode. A copy or a pickle opens a new window."""
 
     def __init__(self, mode: str) -> None:
         self.mode = mode
         self._window: Window | None = None
 
     def draw(self, table: Table, seat: int | None) -> str | npt.NDArray[np.uint8] | None:
-        """Draw what a seat, or with None a spectator, sees: as text, as (height, width, 3) uint8, or in a window."""
+        """Draw what a seat sees, or a spectator with None: as text, as (height, width, 3) uint8, or in a window."""
         if self.mode == "ansi":
             return ansi(table, seat)
         if self.mode == "rgb_array":

@@ -69,7 +69,7 @@ def _clip(name: str) -> str:
 
 
 def in_order(hand: Iterable[str]) -> list[str]:
-    """The cards of a hand as people hold them: by color and symbol, then the wilds, Draw Four first."""
+    """The cards of a hand, sorted by color and symbol, then the wilds with Draw Four first."""
 
     def place(card: str) -> tuple[int, int, str]:
         number = text_to_card(card)
@@ -92,7 +92,7 @@ def side(card: str, flex: bool) -> str:
 
 
 def action_sentence(seat: int, action: int, names: Sequence[str]) -> str:
-    """What a player has done. `names` are those of all players, by seat, as they are shown."""
+    """A sentence for an action. `names` are the shown names of all players, by seat."""
     about = ACTIONS[action]
     if about.face is None:
         return f"{names[seat]} {DECISIONS[about.verb]}"
@@ -112,7 +112,7 @@ def last_sentence(table: Table) -> str:
 
 
 def phase_sentence(table: Table) -> str:
-    """The decision that comes next, or how the round has ended."""
+    """A sentence for the next decision, or for the result of the round."""
     names = shown_names(table.names)
     if table.current_player is not None:
         return PHASES[table.phase].format(who=names[table.current_player], owed=table.pending_draw)
@@ -125,7 +125,7 @@ def phase_sentence(table: Table) -> str:
 
 
 def to_choose(table: Table, seat: int | None) -> Sequence[int]:
-    """The legal actions if it is this seat that decides; otherwise none."""
+    """The legal actions if this seat is to act; otherwise none."""
     return table.legal if seat is not None and seat == table.current_player else []
 
 

@@ -1,4 +1,4 @@
-"""A table as a picture: seats around an ellipse, the piles in the middle, the looking seat's hand at the bottom."""
+"""A table as a picture: seats around an ellipse, the piles in the middle, the viewing seat's hand at the bottom."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLATE: Color = (20, 29, 35)
 QUIET: Color = (164, 180, 186)
 GOLD: Color = (246, 208, 104)
 ONE_ROW = 24
-"""The longest hand that lies in one row; longer ones lie in two, of smaller cards."""
+"""The largest hand that is drawn in one row. Larger hands are drawn in two rows of smaller cards."""
 
 
 class Oval(NamedTuple):
@@ -44,10 +44,10 @@ class Oval(NamedTuple):
 
 
 def picture(table: Table, seat: int | None, *, size: tuple[int, int] = SIZE) -> Picture:
-    """What a seat, or with None a spectator, sees of a table: uint8 (height, width, 3), a new array.
+    """The table as a seat sees it, or a spectator with None: uint8 (height, width, 3), a new array.
 
-    `size` is (width, height) in pixels. Needs pygame, but no display. ValueError for a seat that the table lacks or an
-    impossible size, ImportError where pygame is missing.
+    `size` is (width, height) in pixels. This needs pygame, but no display. ValueError if the table has no such seat or
+    the size is out of range. ImportError if pygame is missing.
     """
     check_seat(table, seat)
     if not (isinstance(size, tuple | list) and len(size) == 2 and all(whole(side, LEAST, MOST) for side in size)):
@@ -83,7 +83,7 @@ def _felt(canvas: Canvas, felt: Oval) -> None:
 
 
 def _direction(canvas: Canvas, table: Table, felt: Oval) -> None:
-    """Arrows around the piles, the way the turns go."""
+    """Arrows around the piles in the direction of play."""
     x, y, rx, ry = felt.x, felt.y, 246, 147
     for i in range(48):
         angle = math.tau * i / 48
@@ -96,7 +96,7 @@ def _direction(canvas: Canvas, table: Table, felt: Oval) -> None:
 
 
 def _piles(canvas: Canvas, table: Table, felt: Oval) -> None:
-    """The draw pile, the top framed in the active color, and between them what is owed."""
+    """The draw pile, the top framed in the active color, and the sum owed between them."""
     x, y = felt.x, felt.y
     left, right, width = x - 98, x + 98, 100
     canvas.shape(LINE, box(left, y, width, width * RATIO, 13))
@@ -116,13 +116,13 @@ def _piles(canvas: Canvas, table: Table, felt: Oval) -> None:
 
 
 def _chip(canvas: Canvas, text: str, x: float, y: float, color: Color, ink: Color, height: float = 22) -> None:
-    """A word on a rounded ground."""
+    """A word on a rounded background."""
     canvas.shape(color, box(x, y, height * (0.9 + 0.43 * len(text)), height * 1.14, height * 0.55))
     canvas.text(ink, text, x, y, height)
 
 
 def _news(canvas: Canvas, table: Table, felt: Oval) -> None:
-    """The last action, and in bold letters who decides what or how it ended."""
+    """The last action and, in bold, the next decision or the result of the round."""
     x, y = felt.x, felt.y
     lines = textwrap.wrap(last_sentence(table), 54)
     for i, line in enumerate(lines):
@@ -132,7 +132,7 @@ def _news(canvas: Canvas, table: Table, felt: Oval) -> None:
 
 
 def _legend(canvas: Canvas, table: Table) -> None:
-    """What letters and signs mean, in the upper corners."""
+    """The meaning of letters and signs, in the upper corners."""
     for i, (letter, word) in enumerate(COLORS.items()):
         canvas.shape(INK[letter], box(32, 28 + 25 * i, 20, 20, 5))
         canvas.text(on(letter), letter.upper(), 32, 28 + 25 * i, 20)
@@ -150,7 +150,8 @@ def _legend(canvas: Canvas, table: Table) -> None:
 
 
 def _place(n: int, offset: int, felt: Oval) -> Point:
-    """Where the player sits who is `offset` seats clockwise from the bottom. More than four leave the bottom room."""
+    """The position of the player `offset` seats clockwise from the bottom. With more than four players, the others keep
+    away from the bottom."""
     angle = 90 + 360 * offset / n
     if n > 4 and offset:
         angle = 142 + 256 * (offset - 1) / (n - 2)
@@ -181,7 +182,7 @@ def _seat(canvas: Canvas, table: Table, player: int, seat: int | None, felt: Ova
 
 
 def _fan(canvas: Canvas, count: int, x: float, y: float) -> None:
-    """Up to 16 backs; the plate says how many there are."""
+    """A fan of up to 16 backs. The plate shows the number of cards."""
     shown = min(count, 16)
     for i in range(shown):
         turn = (i - (shown - 1) / 2) * min(0.12, 1.0 / max(1, shown - 1))
@@ -189,7 +190,7 @@ def _fan(canvas: Canvas, count: int, x: float, y: float) -> None:
 
 
 def _hand(canvas: Canvas, table: Table, seat: int) -> None:
-    """The looking seat's cards. What it may play is raised, on a golden edge along each side that may be played."""
+    """The viewing seat's cards. Playable cards are raised, with a golden edge along each playable side."""
     cards, sides = in_order(table.hands[seat]), playable(to_choose(table, seat))
     half = (len(cards) + 1) // 2
     rows = [cards] if len(cards) <= ONE_ROW else [cards[:half], cards[half:]]
@@ -204,7 +205,7 @@ def _hand(canvas: Canvas, table: Table, seat: int) -> None:
 
 
 def _golden_edge(canvas: Canvas, card: str, x: float, y: float, width: float, sides: set[tuple[str, bool]]) -> None:
-    """Gold that a card laid on it leaves to be seen: along the regular side above, the flex side below, or both."""
+    """The golden edge, drawn before the card: above for the regular side, below for the flex side, or both."""
     edge = box(x, y, width + 9, width * RATIO + 9, width * 0.16)
     split = y + width * RATIO * 0.19 if "/" in card else y + width * RATIO
     for flex, top, bottom in ((False, y - width * RATIO, split), (True, split, y + width * RATIO)):

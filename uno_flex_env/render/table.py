@@ -13,14 +13,14 @@ from uno_flex_env.rules import Rules
 
 @dataclass(frozen=True)
 class Table:
-    """A position with what stands around it. It holds all hands; the renderers draw only those that a seat may see.
+    """A position with the names and scores of the players. It holds all hands; the renderers draw only visible ones.
 
-    Cards are in notation, actions are numbers, and what belongs to a player is in the order of the seats.
+    Cards are in notation, and actions are numbers. Sequences with one item per player are ordered by seat.
     """
 
     phase: str
     current_player: int | None
-    """The seat that decides; None at the end."""
+    """The seat to act; None at the end."""
     direction: int
     """1 for clockwise, -1 for counterclockwise."""
     top: str

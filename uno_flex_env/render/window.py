@@ -24,7 +24,7 @@ class Window:
         self._screen: pygame.Surface | None = None
 
     def show(self, table: Table | Picture, seat: int | None = None) -> None:
-        """Show what a seat, or with None a spectator, sees of a table, or show a picture."""
+        """Show a picture, or a table as a seat sees it, or a spectator with None."""
         drawn = table if isinstance(table, np.ndarray) else picture(table, seat, size=self._size)
         size = (drawn.shape[1], drawn.shape[0])
         if self._screen is None or self._screen.get_size() != size:
@@ -37,7 +37,7 @@ class Window:
         self._clock.tick(self._fps)
 
     def close(self) -> None:
-        """Close the window; showing something opens it again. Closing twice is fine."""
+        """Close the window. `show` opens it again. You may close it twice."""
         if self._screen is not None:
             self._pygame.display.quit()
             self._screen = None
