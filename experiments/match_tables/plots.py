@@ -59,15 +59,17 @@ def _write_rates(axes: Axes, table: CrossTable, ratio: npt.NDArray[np.float64]) 
 
 
 def rungs(policies: Sequence[str], players: Sequence[int], rates: Mapping[tuple[str, int], Rate], title: str) -> bytes:
-    """A panel for each number of players: the win rate of each policy with its interval, from left to right."""
+    """A panel for each number of players: the win rate of each policy with its interval, from left to right.
+
+    Policies are categories, so they are dots without a line."""
     figure = Figure(figsize=(1.0 + (0.9 + 0.42 * len(policies)) * len(players), 3.8), layout="constrained", dpi=120)
     for place, count in enumerate(players):
         axes = figure.add_subplot(1, len(players), place + 1)
         shown = [(x, rates[policy, count]) for x, policy in enumerate(policies) if (policy, count) in rates]
         means = [100 * rate.mean for _, rate in shown]
         bars = [[100 * (r.mean - r.low) for _, r in shown], [100 * (r.high - r.mean) for _, r in shown]]
-        color, style = LINES[0]
-        axes.errorbar([x for x, _ in shown], means, yerr=bars, fmt="o" + style, color=color, capsize=3, linewidth=1)
+        color, _ = LINES[0]
+        axes.errorbar([x for x, _ in shown], means, yerr=bars, fmt="o", color=color, capsize=3, linewidth=1)
         axes.axhline(100 / count, color="gray", linewidth=0.8, linestyle=":")
         axes.set_title(f"{count} players, fair share {100 / count:.1f} %", fontsize=10)
         axes.set_xticks(range(len(policies)), policies, rotation=40, ha="right", fontsize=8)
