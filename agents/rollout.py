@@ -28,6 +28,7 @@ from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import EpisodeOptions
 from uno_flex_env.policy_input import Decisions
 from uno_flex_env.rules import MAX_PLAYERS, Rules
+from uno_flex_env.seeding import derived_seed
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
@@ -211,7 +212,7 @@ class Rollout:
         self.seating = self.league.seat_everyone(self.num_players)
         self._connect(-1)
         for i, env in enumerate(self.envs):
-            env.reset(seed + i)
+            env.reset(derived_seed(seed, i))
         self._copy_rest(-1)
 
     def collect(self, network: ActorCritic, device: torch.device, gamma: float, gae_lambda: float) -> Experience:

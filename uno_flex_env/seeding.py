@@ -33,6 +33,26 @@ def splitmix64(numbers: Noise) -> Noise:
     return numbers ^ (numbers >> np.uint64(31))
 
 
+def derived_seeds(seeds: int | Noise, numbers: npt.ArrayLike) -> Noise:
+    """Seeds for the numbered parts of something that has a seed itself, (B,) uint64.
+
+    Two seeds have no more derived seeds in common than chance brings about. Sums like `seed + number` would not do:
+    seeds 1 and 2 share nearly all of them.
+
+    Args:
+        seeds: one seed, or (B,) uint64.
+        numbers: (B,) whole numbers, or one number for all.
+    """
+    seed, number = (np.atleast_1d(np.asarray(part, np.uint64)) for part in (seeds, numbers))
+    golden = np.uint64(_GOLDEN)
+    return splitmix64(splitmix64(seed + golden) + number * golden)
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """One of `derived_seeds`."""
+    return int(derived_seeds(seed, number)[0])
+
+
 def uniforms(noise: Noise, stream: int = 0) -> npt.NDArray[np.float64]:
     """Uniform numbers in [0, 1), in the shape of `noise`. Each stream gives different numbers from the same keys."""
     bits = splitmix64(noise + np.uint64(_GOLDEN * (stream + 1) % 2**64))

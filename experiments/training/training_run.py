@@ -31,6 +31,7 @@ from experiments.training.monitor import Monitor
 from experiments.training.train_config import CONFIG, TrainConfig, load_config
 from experiments.training.trainer import Trainer
 from uno_flex_env.batch import BOTS
+from uno_flex_env.seeding import derived_seed
 
 
 def begin(config: TrainConfig) -> Path:
@@ -157,6 +158,9 @@ def _train(config: TrainConfig, trainer: Trainer, monitor: Monitor) -> None:
 
 # ---- Measurements ----
 
+MEASURED, FINAL = 1 << 32, (1 << 32) + 1
+"""Numbers of the seeds that measurements derive from the seed of a run; training derives those of small numbers."""
+
 
 def measure(config: TrainConfig, policy: NetworkPolicy) -> dict[tuple[str, int], Rate]:
     """Measure the win rate against each baseline at each number of players. All measurements play the same deals."""
@@ -166,7 +170,7 @@ def measure(config: TrainConfig, policy: NetworkPolicy) -> dict[tuple[str, int],
             baseline,
             num_players,
             games=config.evaluation_games,
-            seed=config.seed + 1,
+            seed=derived_seed(config.seed, MEASURED),
             rules=config.game.rules,
             max_decisions=config.game.max_decisions or MAX_DECISIONS,
         ).rate(policy.name)
@@ -183,7 +187,7 @@ def final_table(config: TrainConfig, folder: Path, workers: int) -> str:
     lines.append(f"{'against':16} players  {'wins, 95 % interval':>21}  fair share")
     options = {
         "games": config.final_games,
-        "seed": config.seed + 2,
+        "seed": derived_seed(config.seed, FINAL),
         "rules": config.game.rules,
         "max_decisions": config.game.max_decisions or MAX_DECISIONS,
     }

@@ -334,4 +334,4 @@ def test_a_network_that_is_too_large_is_refused_at_once(size, most):
     """Fault 2-19: `train --network.layers 1000000000` built layers until the memory was full. Seen to fail without the
     bounds."""
     with pytest.raises(ValueError, match=f"network.{size} must be at most {most}, got 1,000,000,000"):
-        NetworkConfig(**{size: 10**9})
+        NetworkConfig(**{size: 10**9})  # type: ignore[arg-type]

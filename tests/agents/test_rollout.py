@@ -356,3 +356,14 @@ def test_games_that_cannot_be_played_are_refused(settings, message):
     """By the setting's name. Seen red without the check of each."""
     with pytest.raises(ValueError, match=re.escape(message)):
         GameConfig(**settings)
+
+
+def test_runs_of_different_seeds_share_no_deals():
+    """Fault 2-1: the games with three players of seed 1 were those of seed 2, where they came first. Seen to fail with
+    environments seeded by `seed + i`."""
+    network = ActorCritic(NetworkConfig(width=16))
+    one = make_rollout(network, players=(2, 3), num_envs=20, num_steps=3, seed=1).envs[1]
+    other = make_rollout(network, players=(3,), num_envs=10, num_steps=3, seed=2).envs[0]
+
+    states = [{env.state(game).to_bytes() for game in range(10)} for env in (one, other)]
+    assert len(states[0] | states[1]) == 20

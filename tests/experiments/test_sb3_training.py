@@ -27,12 +27,13 @@ from experiments.training import maskable_ppo as sb3
 from experiments.training import network_costs
 from experiments.training.monitor import Monitor
 from experiments.training.train_config import TrainConfig
-from experiments.training.training_run import begin
+from experiments.training.training_run import FINAL, MEASURED, begin
 from tests.support.paths import ROOT
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.envs.sb3 import SB3VecEnv
 from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.policy_input import Decisions
+from uno_flex_env.seeding import derived_seed
 
 FILE = ROOT / "configs" / "train" / "sb3.toml"
 DECISIONS = 16_384
@@ -107,9 +108,9 @@ def test_the_command_trains_measures_and_leaves_a_policy(tmp_path):
     policy = make_policy(f"{folder}:greedy")
     last = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
     config: TrainConfig = read(TrainConfig, FILE)
-    again = duel(policy, "flex_when_stuck", games=100, seed=config.seed + 1).rate(policy.name)
+    again = duel(policy, "flex_when_stuck", games=100, seed=derived_seed(config.seed, MEASURED)).rate(policy.name)
     assert last["strength"] == [["flex_when_stuck", 2, again.mean, again.low, again.high]]
-    final = duel(policy, "random", games=50, seed=config.seed + 2).rate(policy.name)
+    final = duel(policy, "random", games=50, seed=derived_seed(config.seed, FINAL)).rate(policy.name)
     assert f"{final!s}" in next(line for line in run.stdout.splitlines() if line.startswith("random"))
     assert "decisions/s" in run.stderr
     assert "against flex_when_stuck" in run.stderr

@@ -23,7 +23,7 @@ from uno_flex_env.errors import needs_extra
 from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.options import DEFAULT_MAX_DECISIONS
 from uno_flex_env.rules import Rules
-from uno_flex_env.seeding import checked_seed
+from uno_flex_env.seeding import checked_seed, derived_seeds
 
 with needs_extra("SB3VecEnv", "train"):
     from stable_baselines3.common.vec_env import VecEnv
@@ -88,10 +88,15 @@ class SB3VecEnv(VecEnv):
         return self.seat_games.action_masks.astype(np.bool_)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
-        """Seed the next `reset`. Game i then plays like a single environment with seed + i."""
-        if seed is None:
-            return super().seed(int(self._generator.integers(1 << 32)))
-        return super().seed(checked_seed(seed))
+        """Seed the next `reset`, and return the seed of each game.
+
+        Game i plays like a single environment with the i-th of these seeds. They are derived from `seed`:
+        runs with the seeds 1 and 2 share no deals. Stable-Baselines3's own vector environments seed game i with
+        `seed + i`, so that such runs share nearly all of them.
+        """
+        drawn = int(self._generator.integers(1 << 32)) if seed is None else checked_seed(seed)
+        self._seeds = derived_seeds(drawn, np.arange(self.num_envs)).tolist()
+        return self._seeds
 
     def reset(self) -> VecEnvObs:
         """Reset every game, with the seeds set by `seed` or else to the next episode of each game's sequence."""

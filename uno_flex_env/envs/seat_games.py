@@ -24,7 +24,7 @@ from uno_flex_env.envs.opponents import (
 from uno_flex_env.errors import IllegalActionError
 from uno_flex_env.options import EpisodeOptions, check_whole, checked_rules
 from uno_flex_env.rules import Rules
-from uno_flex_env.seeding import decision_noise, splitmix64
+from uno_flex_env.seeding import decision_noise, derived_seeds, splitmix64
 
 Rows = npt.NDArray[np.bool_]
 
@@ -147,7 +147,7 @@ class SeatGames:
         """Deal every game its first episode."""
         everyone = np.ones(self.num_envs, np.bool_)
         self.batch.seed(seed)
-        self._seat_seeds[:] = np.uint64(seed) + np.arange(self.num_envs, dtype=np.uint64)
+        self._seat_seeds[:] = derived_seeds(seed, np.arange(self.num_envs))
         self._episodes[:] = 0
         self._asked[:] = 0
         self._draw_seats(everyone)
@@ -166,7 +166,7 @@ class SeatGames:
             self._episodes[which] += np.uint64(1)
         else:
             self.batch.seed_games(seeds, which.view(np.uint8))
-            self._seat_seeds[which] = seeds[which]
+            self._seat_seeds[which] = derived_seeds(seeds[which], 0)
             self._episodes[which] = 0
         self._asked[which] = 0
         self._draw_seats(which)
