@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+import numpy as np
+import numpy.typing as npt
+
 from uno_flex_env import _core
 from uno_flex_env._core import State
-from uno_flex_env.actions import TEXTS, action_to_text, text_to_action
+from uno_flex_env.actions import NUM_ACTIONS, TEXTS, action_to_text, text_to_action
+from uno_flex_env.batch import bot_number
 from uno_flex_env.cards import CODES, COLORS, cards_to_text, text_to_card
 from uno_flex_env.errors import IllegalActionError, RecordError
-from uno_flex_env.options import EpisodeOptions, checked_rules
+from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.options import EpisodeOptions, check_whole, checked_rules
 from uno_flex_env.record import Record
 from uno_flex_env.rules import Rules
-from uno_flex_env.seeding import checked_seed
+from uno_flex_env.seeding import checked_seed, decision_noise
 
 PHASES: tuple[str, ...] = _core.PHASES
 
@@ -187,6 +192,42 @@ class Game:
 
     # ---- Looking ----
 
+    def observe(self, seat: int | None = None) -> dict[str, npt.NDArray[Any]]:
+        """What a seat sees: {"observation": (640,) uint8, "action_mask": (216,) int8}, as in the environments.
+
+        Args:
+            seat: who looks; None for the current player. The mask of a seat that does not decide is all zeros.
+        """
+        if seat is None:
+            seat = self._deciding_seat()
+        check_whole("seat", seat, 0, self.num_players - 1)
+        row, mask = np.zeros(NUM_FEATURES, np.uint8), np.zeros(NUM_ACTIONS, np.int8)
+        self.state.encode(seat, row)
+        if seat == self.state.current_player:
+            self.state.write_mask(mask)
+        return {"observation": row, "action_mask": mask}
+
+    def bot_action(self, bot: str, seed: int = 0) -> str:
+        """What a rule bot would play now, in notation; the game stays as it is.
+
+        >>> game = Game(seed=1)
+        >>> game.bot_action("flex_any") in game.legal_actions
+        True
+
+        Args:
+            bot: one of `uno_flex_env.batch.BOTS`. A policy answers for a `Decisions` of one row, made from `observe()`.
+            seed: the random choices of the bot follow from it, from the seat and from the ply.
+        """
+        noise = decision_noise(checked_seed(seed), 0, self._deciding_seat(), self.ply)
+        action = np.zeros(1, np.int64)
+        _core.act(bot_number(bot), self.observe()["action_mask"][None], noise, action)
+        return TEXTS[int(action[0])]
+
+    def _deciding_seat(self) -> int:
+        if self.current_player is None:
+            raise ValueError("the round is over: nobody decides")
+        return self.current_player
+
     @property
     def num_players(self) -> int:
         return self.state.num_players
@@ -354,6 +395,19 @@ class Match:
             if not self.is_over:
                 self.game = self._next_round()
         return self
+
+    def undo(self) -> Self:
+        """Take back the last action, also over the end of a round; ValueError if there is none."""
+        if self.rounds and (self.is_over or not self.game.ply):
+            self.game = self.rounds.pop().copy()  # copies of the match share the finished rounds
+        self.game.undo()
+        return self
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """A record of each round so far (rules 11), the present one last. They tell the deals and the actions; who had
+        how many points before a round they do not."""
+        rounds = self.rounds if self.is_over else [*self.rounds, self.game]
+        return [game.to_record() for game in rounds]
 
     def copy(self) -> Self:
         """An independent match that plays on identically."""

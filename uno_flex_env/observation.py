@@ -26,13 +26,14 @@ Row = npt.NDArray[np.uint8]
 _CARDS = "88 colored faces in the order of the actions, then 4 thermometer bits for each wild (WF WT/ WA/ W4/)"
 _MEANINGS = {
     "hand": f"own cards: {_CARDS}",
-    "flex_faces": "own flex sides by the color that they match (r y g b) and symbol (1-8 S R D)",
+    "flex_faces": "flex sides of own colored cards, by the color that they match (r y g b) and symbol (1-8 S R D), "
+    "whatever the own Power",
     "discards": f"cards of the discard pile, the top included: {_CARDS}",
-    "known": f"cards seen in a challenge that are still in another hand: {_CARDS}",
+    "known": f"cards seen in a challenge that are still in another hand, all other hands together: {_CARDS}",
     "known_owners": "the owners of known cards, by seat 1-7: a red, yellow, green, blue card, a wild",
-    "hand_sizes": f"thermometer by seat 0-7: at least {' '.join(map(str, SIZE_STEPS))} cards",
-    "power": "Power is green, by seat 0-7",
-    "drawn_color": "own card just drawn, in phase drawn: its color",
+    "hand_sizes": f"thermometer by seat 0-7: at least {' '.join(map(str, SIZE_STEPS))} cards; zeros for unused seats",
+    "power": "Power is green, by seat 0-7; zeros for unused seats",
+    "drawn_color": "own card just drawn, in phase drawn: its color; zeros for a wild",
     "drawn_kind": "own card just drawn: classic 1-8 S R D, Flex 1-8 S R D, or WF WT/ WA/ W4/",
     "top": "the top's symbol 1-8 S R D, or WF WT/ WA/ W4/",
     "top_has_flex": "the top is a Flex card",
@@ -40,13 +41,14 @@ _MEANINGS = {
     "prior_color": "in phase challenge: the active color before the Draw Four, which decides the challenge",
     "direction": "clockwise, counterclockwise",
     "phase": f"{', '.join(_core.PHASES[:-1])}; none of them at the end",
-    "actor": "seat that is challenged, says UNO or may be caught, in those phases",
-    "owed": "thermometer of the sum owed in phase stack (also while UNO is said before it): at least 2 4 ... 16",
+    "actor": "in phase challenge the seat that played the Draw Four, in phases uno and catch the seat with one card "
+    "left; else zeros",
+    "owed": "thermometer of the sum owed in phase stack, and in phases uno and catch before it: at least 2 4 ... 16",
     "draw_pile": f"thermometer: at least {' '.join(map(str, PILE_STEPS))} cards",
-    "empty_draws": "thermometer: draws in a row that yielded no card",
+    "empty_draws": "thermometer: at least 1 2 ... 7 draws in a row that yielded no card",
     "num_players": "2 to 8 players",
     "rules": "switches that are not official: " + ", ".join(SWITCHES),
-    "scores": "in a match, thermometer by seat 0-7: points in sixths of the target score",
+    "scores": "in a match, thermometer by seat 0-7: at least 1 2 ... 5 sixths of the target score; else zeros",
 }
 
 

@@ -79,8 +79,12 @@ slices (`LAYOUT`) and turns a row into words (`decode`). It holds what the playe
 
 FEATURE TABLE
 
+At the end of a round the observation shows the table as the last action left it. `phase`, `actor`, `owed`,
+`prior_color` and the drawn card are zeros then.
+
 `'history'` has a row for each of the last public events of the round (int16), the newest last: seat offset of the
-actor, its action, and how many cards were drawn in it; -1 where there is no event yet.
+actor, its action, and how many cards were drawn in it; -1 where there is no event yet. In a match it restarts with each
+round.
 
 `state()` is the input for a centralized critic: the observations of all seats, one after the other.
 

@@ -7,9 +7,11 @@ import random
 import numpy as np
 import pytest
 
+from tests.support.episodes import EVERY_PHASE
 from tests.support.playing import PHASES, decision
-from uno_flex_env import Rules, State
-from uno_flex_env.observation import NUM_FEATURES, SIZE_STEPS, decode, hand_sizes
+from uno_flex_env import Game, Rules, State
+from uno_flex_env.cards import CODES, FACES
+from uno_flex_env.observation import NUM_FEATURES, SIZE_STEPS, decode, hand_sizes, parts
 
 
 def rows(state: State) -> np.ndarray:
@@ -56,3 +58,50 @@ def test_a_row_of_something_else_is_refused():
     for row in (np.zeros(3, np.uint8), np.full(NUM_FEATURES, 2, np.uint8)):
         with pytest.raises(ValueError, match="640 zeros and ones"):
             decode(row)
+
+
+@pytest.mark.parametrize("num_players", [2, 4])
+def test_what_the_table_says_about_rare_features(num_players):
+    """Fault 2-35: each sentence that was silent. Seen to fail with a core that shows `owed` in phase stack alone."""
+    rng, seen = random.Random(num_players), set[str]()
+    for seed in range(150):
+        game, last = Game(num_players, EVERY_PHASE, seed=seed), None
+        while not game.is_over:
+            for viewer in range(num_players):
+                seen |= check_rare_features(game, viewer, last)
+            last = game.current_player
+            game.play(rng.choice(game.legal_actions))
+        end = game.observe(0)["observation"]
+        for name in ("phase", "actor", "owed", "prior_color", "drawn_color", "drawn_kind"):
+            assert not parts(end)[name].any()
+    assert seen >= {"owed in uno", "owed in stack", "challenge", "catch", "red flex faces", "drawn wild"}
+
+
+def check_rare_features(game: Game, viewer: int, last: int | None) -> set[str]:
+    """Which of the rare things there were to see."""
+    part, phase, seen, state = parts(game.observe(viewer)["observation"]), game.phase, set[str](), game.state
+    assert part["owed"].sum() == min(state.owed // 2, 8)
+    if state.owed:
+        assert phase in ("stack", "uno", "catch")
+        seen.add(f"owed in {phase}")
+    if phase in ("challenge", "uno", "catch"):
+        actor = (viewer + int(part["actor"].argmax())) % game.num_players
+        assert actor == {"challenge": last, "uno": game.current_player}.get(phase, actor)
+        assert phase == "challenge" or len(game.hands[actor]) == 1
+        seen.add(phase)
+    else:
+        assert not part["actor"].any()
+    hand = [FACES[CODES.index(card)] for card in game.hands[viewer]]
+    flexes = {(face.flex_color, face.symbol) for face in hand if face.has_flex and face.color is not None}
+    assert part["flex_faces"].sum() == len(flexes)
+    if flexes and game.power[viewer] == "-":
+        seen.add("red flex faces")
+    others = [seat for seat in range(game.num_players) if seat != viewer]
+    known = [card for seat in others for card in game.known(viewer, seat)]
+    assert part["known"][88:].sum() == sum(card.startswith("W") for card in known)
+    if phase == "drawn" and viewer == game.current_player and (game.drawn or "").startswith("W"):
+        assert not part["drawn_color"].any()
+        seen.add("drawn wild")
+    for name in ("hand_sizes", "power", "scores"):
+        assert not part[name][game.num_players :].any()
+    return seen
