@@ -26,18 +26,16 @@ class Stopped(Exception):  # noqa: N818
 
 
 @contextmanager
-def alarm(seconds: float) -> Iterator[list[float]]:
-    """Raise `Stopped` after so many seconds; the list has the time at which the signal came."""
-    came: list[float] = []
+def alarm(seconds: float) -> Iterator[None]:
+    """Raise `Stopped` after so many seconds."""
 
     def stop(*_: object) -> None:
-        came.append(time.perf_counter())
         raise Stopped
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
-        yield came
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -61,9 +59,9 @@ def random_steps(threads: int) -> None:
 
 
 LONG_WORK: dict[str, Callable[[int], object]] = {
-    "flat search": lambda threads: search("flat", threads, simulations=40_000_000),
+    "flat search": lambda threads: search("flat", threads, simulations=40_000_000, confidence=1e9),
     "tree search": lambda threads: search("tree", threads, simulations=10_000_000),
-    "timed search": lambda threads: search("flat", threads, seconds=600),
+    "timed search": lambda threads: search("flat", threads, seconds=600, confidence=1e9),
     "playouts": lambda threads: Positions([position().state]).playout(
         "flex_any", [1], repeats=1 << 24, num_threads=threads
     ),
@@ -79,11 +77,12 @@ LONG_WORK: dict[str, Callable[[int], object]] = {
 def test_long_work_stops_at_a_signal(work, threads):
     """Fault 2-16: Ctrl-C in a search of 4,000,000 simulations was answered 46 seconds later.
 
-    Seen to fail for each work when `Interrupt::poll` always returned false: it went on for over a minute."""
-    with alarm(0.1) as came, pytest.raises(Stopped):
+    Seen to fail when `Interrupt::poll` always returned false: it came too late or not within 15 seconds."""
+    began = time.perf_counter()
+    with alarm(0.1), pytest.raises(Stopped):
         LONG_WORK[work](threads)
 
-    assert time.perf_counter() - came[0] < 1.0
+    assert time.perf_counter() - began < 1.1
 
 
 def test_work_in_another_thread_is_not_stopped():
