@@ -58,16 +58,16 @@ def usage() -> str:
 
 def main(arguments: list[str]) -> int:
     """Run a command; return the exit status: 2 for wrong arguments, 130 for Ctrl-C, 1 if nothing reads the output."""
-    if arguments in (["-h"], ["--help"]):
-        print(usage())
-        return 0
-    if not arguments or arguments[0] not in COMMANDS:
+    if not arguments or arguments[0] not in (*COMMANDS, "-h", "--help"):
         wrong = f"no such command: {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}\n\n" if arguments else ""
         print(wrong + usage(), file=sys.stderr)
         return 2
     name = arguments[0]
     prepare()
     try:
+        if name not in COMMANDS:
+            print(usage(), flush=True)
+            return 0
         with needs_extra("this command", "train"):
             return _run(name, arguments[1:])
     except BrokenPipeError:  # the reader of the output has gone, such as `head`; Python must not flush to it at exit

@@ -342,3 +342,12 @@ def test_threads_are_told_how_to_wait_before_torch_is_loaded(given, found):
     done = subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == found
+
+
+def test_the_help_ends_quietly_at_a_closed_pipe():
+    """Seen to fail with the help printed outside of what answers a closed pipe: a traceback."""
+    script = f"{sys.executable} -m experiments --help | true; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True)
+
+    assert done.stderr == ""
+    assert done.stdout.strip() in ("0", "1")
