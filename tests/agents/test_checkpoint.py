@@ -156,8 +156,10 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, change):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"layers": 100_000}, "network.layers is 100000, with 8 tensors"),
-        ({"width": 10**9}, r"trunk.0.weight must be \(1000000000, 640\) float32, got \(16, 640\) float32"),
+        ({"layers": 100_000}, "network.layers must be at most 256, got 100,000"),
+        ({"width": 10**9}, "network.width must be at most 16,384, got 1,000,000,000"),
+        ({"layers": 250}, "network.layers is 250, with 8 tensors"),
+        ({"width": 10_000}, r"trunk.0.weight must be \(10000, 640\) float32, got \(16, 640\) float32"),
         ({"width": 0}, "network.width must be at least 1, got 0"),
         ({"width": "16"}, "network: width must be a whole number, got '16'"),
         ({"width": 16.0}, "network: width must be a whole number, got 16.0"),
@@ -167,16 +169,13 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, change):
     ids=str,
 )
 def test_sizes_are_checked_before_a_network_is_built(tmp_path, settings, message):
-    """Fault 2-17: in milliseconds and without memory. Seen red when the network is built first (40 s, or terabytes)."""
+    """Fault 2-17: the message is that of the check. Seen red when the network is built first: 40 s, or terabytes."""
     path = tmp_path / "huge.safetensors"
     weights = ActorCritic(NetworkConfig(width=16)).state_dict()
     save(path, checkpoint.POLICY_FORMAT, weights, {"network": {"width": 16} | settings, "about": {}})
 
-    began = time.process_time()
     with pytest.raises(ValueError, match=rf"huge\.safetensors.*{message}"):
         load_network(path)
-
-    assert time.process_time() - began < 1
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])

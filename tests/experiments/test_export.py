@@ -353,7 +353,7 @@ def not_a_number(path: Path) -> None:
         (other_environment, "was made for the environment"),
         (other_width, "weights and network don't fit"),
         (other_kind, "weights and network don't fit"),
-        (not_a_number, "file and network differ by nan"),
+        (not_a_number, "policy.bias holds numbers that are not finite"),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
