@@ -10,7 +10,7 @@ import pytest
 # More threads of torch would only wait for each other in networks as small as the tests'. Read when torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-MOST_CASES = 8
+MOST_CASES = 3
 """Parameter sets of one test that `--fast` runs, at most."""
 
 

@@ -65,6 +65,7 @@ def test_a_seed_decides_the_games_whatever_else_is_random():
     assert transcript(env, rows=5) != shown[0]
 
 
+@pytest.mark.slow
 def test_neither_batch_size_nor_threads_matter():
     """Games 0 to 4 are the same in any batch, on any number of threads."""
     shown: list[list[bytes]] = []

@@ -64,7 +64,10 @@ def test_a_row_of_something_else_is_refused():
 def test_what_the_table_says_about_rare_features(num_players):
     """Fault 2-35: each sentence that was silent. Seen to fail with a core that shows `owed` in phase stack alone."""
     rng, seen = random.Random(num_players), set[str]()
+    wanted = {"owed in uno", "owed in stack", "challenge", "catch", "red flex faces", "drawn wild"}
     for seed in range(150):
+        if seed >= 10 and seen >= wanted:
+            break
         game, last = Game(num_players, EVERY_PHASE, seed=seed), None
         while not game.is_over:
             for viewer in range(num_players):
@@ -74,7 +77,7 @@ def test_what_the_table_says_about_rare_features(num_players):
         end = game.observe(0)["observation"]
         for name in ("phase", "actor", "owed", "prior_color", "drawn_color", "drawn_kind"):
             assert not parts(end)[name].any()
-    assert seen >= {"owed in uno", "owed in stack", "challenge", "catch", "red flex faces", "drawn wild"}
+    assert seen >= wanted
 
 
 def check_rare_features(game: Game, viewer: int, last: int | None) -> set[str]:

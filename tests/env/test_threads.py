@@ -167,6 +167,7 @@ def test_positions_that_are_being_played_out_do_not_change():
     assert positions.state(0).ply == 1
 
 
+@pytest.mark.slow
 def test_the_actions_that_are_checked_are_those_that_are_taken():
     """Fault 2-14: another thread wrote into `actions` between the check and the step. Seen to fail with a batch that
     reads the given array twice."""

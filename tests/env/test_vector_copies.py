@@ -63,6 +63,7 @@ def check_independence(make: Callable[..., VecEnv]) -> None:
     assert len(set(expected or ())) == 5
 
 
+@pytest.mark.slow
 def test_neither_batch_size_nor_threads_matter():
     """Fault 6. In matches with truncation, so that everything that a game can come to is in it."""
     check_independence(VecEnv)

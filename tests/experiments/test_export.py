@@ -114,6 +114,7 @@ def test_onnxruntime_gives_the_probabilities_of_the_policy(kind):
     assert (phases > 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", range(len(KINDS)), ids=NAMES)
 def test_a_batch_has_any_size(kind):
     """One row, or all; a row's answer does not depend on the others.
@@ -373,6 +374,7 @@ def test_a_file_that_was_tampered_with_is_refused(tmp_path, monkeypatch, capsys,
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.onnx", "runs"]
 
 
+@pytest.mark.slow
 def test_a_file_that_plays_otherwise_is_not_written(tmp_path, monkeypatch, capsys):
     """As if the exporter had a fault: the file of another network of the same shape.
 
@@ -406,6 +408,7 @@ def play(file: Path, players: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command_line, capture_output=True, text=True, cwd=file.parent, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "players"), [(MLP, 2), (HISTORY, 8), (PRIVILEGED, 3)])
 def test_the_example_plays_a_game_without_torch(tmp_path, kind, players):
     """Faults 14 and 22. What it prints is a game by the rules, replayed here, and each player's reward at its end.

@@ -264,6 +264,7 @@ def test_a_search_can_be_told_when_to_flex(spec):
     assert FLEX_ACTIONS[always.act(seen)].all()
 
 
+@pytest.mark.slow
 def test_a_search_names_its_favorite_of_each_kind():
     """One favorite flex and one favorite other play for each decision, whichever it would choose itself. Seen red with
     the mask ignored by the search."""

@@ -70,6 +70,7 @@ def test_a_run_that_is_ended_says_how_to_continue_and_the_next_one_too(tmp_path,
     assert "tiny-2" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_slow_machine_is_told_to_use_one_thread(tmp_path, monkeypatch, capsys):
     """Fault 2-26: two threads were half as fast as one on a busy machine, without a word. The number of threads is
     measured without a change of the run. Seen red without the call."""

@@ -137,6 +137,7 @@ sys.meta_path.insert(0, Missing())
 COMMAND = "from experiments.__main__ import main; sys.exit(main({arguments!r}.split()))"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("package", "code", "needs"),
     [
