@@ -34,7 +34,7 @@ def view_of(game: Game) -> Views:
 
 
 def decision(game: Game, key: int = 1) -> Decisions:
-    """What whoever decides in this game is asked."""
+    """The decision of the current player of this game."""
     positions = Positions([game.state])
     return Decisions(*positions.observe(), np.array([key], np.uint64), None, positions.hide())
 
@@ -329,7 +329,7 @@ def test_a_budget_is_simulations_or_milliseconds(text):
 
 
 def two_alike(num_players: int) -> tuple[Game, Game]:
-    """Two games of other hidden cards that look the same to whoever decides."""
+    """Two games of other hidden cards that look the same to the current player."""
     for seed in range(100):
         game = Game(num_players, seed=seed)
         for _ in range(6):

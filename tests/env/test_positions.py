@@ -49,7 +49,7 @@ def test_each_row_is_the_game_that_it_would_be_alone(num_players, rules):
 
 
 def test_other_seats_see_the_table_but_may_not_act():
-    """Seen red with the mask of whoever decides written for every viewer."""
+    """Seen red with the mask of the current player written for every viewer."""
     positions, games = wandering(3, Rules(), steps=3)
     elsewhere = (positions.current_player + 1) % 3
 

@@ -435,7 +435,7 @@ def same_table(env: VecEnv) -> bytes:
 
 @pytest.mark.parametrize("num_players", range(2, 9))
 def test_hidden_hands_are_those_of_the_other_seats_clockwise(num_players: int) -> None:
-    """Seen red with the seats counted from seat 0 instead of from whoever decides."""
+    """Seen red with the seats counted from seat 0 instead of from the current player."""
     env = VecEnv(20, num_players, seed=5)
     env.reset()
     hand = observation.LAYOUT["hand"].slice

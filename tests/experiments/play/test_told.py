@@ -167,7 +167,7 @@ def test_hidden_cards_leave_no_trace_in_what_is_shown(pipe, players):
 
 @pytest.mark.parametrize("phase", [phase for phase in PHASES if phase != "over"])
 def test_opponents_are_handed_what_they_see_and_no_more(phase):
-    """Faults 3 and 20: in two worlds that look the same to whoever decides, a policy gets the same arrays, draws the
+    """Faults 3 and 20: in two worlds that look the same to the current player, a policy gets the same arrays, draws the
     same worlds from its view, and a search moves alike.
 
     Seen red with the observation of another seat."""
