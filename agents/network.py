@@ -99,6 +99,13 @@ class ActorCritic(nn.Module):
         return logits, self.value(self.critic(everything)).squeeze(1)
 
 
+def new_network(config: NetworkConfig, seed: int) -> ActorCritic:
+    """A network with random weights that follow from the seed. Global generators are neither used nor disturbed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return ActorCritic(config)
+
+
 class Memory(nn.Module):
     """Attention to past events, with one head (arXiv:1706.03762). The query comes from the position, keys and values
     come from the events."""

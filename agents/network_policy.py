@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from agents.checkpoint import load_network, trained_by
+from agents.json_text import field_of
 from agents.masked import masked_softmax, sample
 from agents.network import ActorCritic
 from agents.policy import Actions
@@ -59,8 +60,12 @@ class NetworkPolicy:
 
 
 def load_policy(path: Path, name: str, *, greedy: bool = False) -> NetworkPolicy:
-    """The policy in a file that `agents.checkpoint.save_network` has written."""
+    """The policy in a file that `agents.checkpoint.save_network` has written.
+
+    It is greedy if you ask for that, or if the learner's own policy is, as that of Q-learning.
+    """
     network, about = load_network(path)
     reward = trained_by(path, about, "reward", str, "win")
     check_one_of(f"{path}: reward", reward, REWARDS)
-    return NetworkPolicy(network, name, greedy=greedy, reward=reward)
+    always_greedy = field_of(about, "greedy", bool, path) if "greedy" in about else False
+    return NetworkPolicy(network, name, greedy=greedy or always_greedy, reward=reward)

@@ -35,12 +35,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import Image
 
+from agents.learners.ppo import PPOConfig
+from agents.learners.self_play_ppo import SelfPlayPPO
+from agents.learners.task import GameConfig
 from agents.match.runner import duel, play_match
 from agents.network import NetworkConfig
+from agents.network_policy import NetworkPolicy
 from agents.policy import Actions
 from agents.policy_factory import make_policy
-from agents.ppo import PPOConfig
-from agents.rollout import GameConfig
 from experiments.plot_style import LINES
 from experiments.training.train_config import TrainConfig
 from experiments.training.trainer import Trainer
@@ -85,8 +87,10 @@ config = TrainConfig(
 
 # %%
 trainer = Trainer(config, folder=Path("."), num_threads=1)  # the folder is for checkpoints; none are written here
-parameters = sum(weights.numel() for weights in trainer.ppo.network.parameters())
-print(f"{parameters:,} parameters, learning on {trainer.device} in {trainer.ppo.precision}")
+assert isinstance(trainer.learner, SelfPlayPPO)
+ppo = trainer.learner.ppo
+parameters = sum(weights.numel() for weights in ppo.network.parameters())
+print(f"{parameters:,} parameters, learning on {ppo.device} in {ppo.precision}")
 
 # %% [markdown]
 # `measure` plays the agent against the baselines, always on the same deals, each deal from both seats. The cards decide
@@ -171,6 +175,7 @@ def current_decision(game: Game) -> Decisions:
 
 # %%
 agent, expert = trainer.policy(), make_policy("expert")
+assert isinstance(agent, NetworkPolicy)
 game = Game(num_players=2, seed=11)
 while not game.is_over:
     seat, decision = game.state.current_player, current_decision(game)

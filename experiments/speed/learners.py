@@ -15,9 +15,9 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from agents.device import Precision, matmul_dtype
+from agents.learners.ppo import PPOConfig
+from agents.learners.task import GameConfig
 from agents.network import ActorCritic, NetworkConfig
-from agents.ppo import PPOConfig
-from agents.rollout import GameConfig
 from experiments.training.maskable_ppo import Trunk
 from experiments.training.train_config import TrainConfig
 from experiments.training.trainer import Trainer

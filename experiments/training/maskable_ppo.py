@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from agents import checkpoint
 from agents.device import choose_device
-from agents.league import LEARNER, League
+from agents.learners.league import LEARNER, League
 from agents.match.workers import cores
 from agents.network import ActorCritic
 from agents.network_policy import NetworkPolicy

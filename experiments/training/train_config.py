@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from agents.allowed_classes import only_classes
 from agents.device import choose_device
 from agents.json_text import read_json
-from agents.league import LeagueConfig
+from agents.learners.league import LeagueConfig
+from agents.learners.learner_factory import LEARNERS, learner_class
+from agents.learners.ppo import PPOConfig
+from agents.learners.task import GameConfig, LearningTask
 from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
-from agents.ppo import PPOConfig
-from agents.rollout import GameConfig
 from experiments.settings import check_folder_name, from_table
 from uno_flex_env.options import check_whole
 
@@ -33,9 +34,10 @@ class TrainConfig:
     seed: int = 1
     """Seed of the first weights, the deals and the actions. On one machine with the same number of threads, the same
     seed gives the same run."""
-    learner: Literal["ppo", "sb3"] = "ppo"
-    """ppo: this project's PPO (agents/ppo.py). sb3: MaskablePPO from sb3-contrib, for comparison; it refuses settings
-    that it does not support, and its runs have no checkpoints and cannot be resumed."""
+    learner: str = "ppo"
+    """A learner of `agents.learners.learner_factory.LEARNERS`, or module:Class for one of your own. sb3: MaskablePPO
+    from sb3-contrib, for comparison; its runs have no checkpoints and cannot be resumed. A learner refuses settings of
+    games, network and league that it does not support."""
     decisions: int = 25_000_000
     """How many decisions the agent learns from in all."""
     game: GameConfig = field(default_factory=GameConfig)
@@ -72,6 +74,8 @@ class TrainConfig:
         if not 0.0 <= self.checkpoint_seconds < inf:
             raise ValueError(f"checkpoint_seconds must be at least 0 and finite, got {self.checkpoint_seconds}")
         check_folder_name(self.name)
+        if self.learner != "sb3":
+            learner_class(self.learner)
         check_whole("seed", self.seed, 0, (1 << 63) - 1)
         choose_device(self.device)
         if self.network.events and self.game.max_decisions is not None:
@@ -80,6 +84,14 @@ class TrainConfig:
             raise ValueError("baselines must name at least one policy")
         for name in (*self.baselines, *self.league.opponents):
             make_policy(name)
+
+    def task(self, num_threads: int) -> LearningTask:
+        """What the learner gets."""
+        return LearningTask(self.game, self.network, self.league, self.device, num_threads)
+
+    def learner_config(self) -> Any:
+        """The settings of the learner itself; None if it has none here."""
+        return getattr(self, self.learner, None) if self.learner in LEARNERS else None
 
     def to_dict(self) -> dict[str, Any]:
         """The settings as plain values that JSON can hold."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,49 +9,42 @@ from pathlib import Path
 import torch
 
 from agents import checkpoint
-from agents.device import choose_device
-from agents.league import League
-from agents.network import ActorCritic
-from agents.network_policy import NetworkPolicy, load_policy
-from agents.ppo import PPO
-from agents.rollout import Experience, Rollout
-from experiments.training.behavior import behavior
+from agents.learners.learner_factory import make_learner
+from agents.network_policy import NetworkPolicy
+from agents.policy import Policy
 from experiments.training.checkpoint_file import CHECKPOINT, load_checkpoint, save_checkpoint
 from experiments.training.train_config import TrainConfig
 
 
 class Trainer:
-    """Learner, rollout and league of a run.
+    """The learner of a run, its count of decisions, its clock and its files.
 
     Args:
         config: the settings of the run.
-        folder: the run's folder, for checkpoints and snapshots of the learner.
+        folder: the run's folder, for the policy and the checkpoint.
         num_threads: threads of the games.
 
     Attributes:
+        learner: what learns.
         decisions: how many decisions the run has learned from.
-        seconds: time spent so far on "collecting", "learning" and "measuring".
+        updates: how many steps the learner has done.
+        seconds: time spent so far on "training" and "measuring".
     """
 
     def __init__(self, config: TrainConfig, folder: Path, num_threads: int) -> None:
         self.config, self.folder = config, folder
-        self.device = choose_device(config.device)
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(config.seed)
-            network = ActorCritic(config.network)
         # Digests of the files as they are loaded here: a file may be replaced during the run.
         self.opponents = checkpoint.digests(config.league.opponents)
-        self.league = League(config.league, config.seed)
-        self.ppo = PPO(config.ppo, network, self.device, config.seed)
-        self.rollout = Rollout(config.game, network, self.league, config.seed, num_threads)
-        self.decisions = 0
-        self.seconds = {"collecting": 0.0, "learning": 0.0, "measuring": 0.0}
+        self.learner = make_learner(config.learner, config.task(num_threads), config.seed, config.learner_config())
+        self.decisions = self.updates = 0
+        self.seconds = {"training": 0.0, "measuring": 0.0}
 
     def load_weights(self, weights: Mapping[str, torch.Tensor]) -> None:
-        """Replace the random first weights."""
-        self.ppo.network.load_state_dict(weights)
-        if self.ppo.magnet is not None:
-            self.ppo.magnet.load_state_dict(weights)
+        """Replace the random first weights; ValueError if the learner can't begin with given ones."""
+        load = getattr(self.learner, "load_weights", None)
+        if load is None:
+            raise ValueError(f"init_from: the learner {self.config.learner} can't begin with the weights of a policy")
+        load(weights)
 
     @property
     def is_done(self) -> bool:
@@ -65,70 +57,42 @@ class Trainer:
         return sum(self.seconds.values()) / 60
 
     def step(self) -> dict[str, float]:
-        """Collect one rollout and do one update; return the metrics of both."""
-        config = self.config
+        """Let the learner do a step; return its metrics, the speed and the time."""
         began = time.perf_counter()
-        experience = self._collect()
-        while not len(experience.rows):  # a short rollout of a large table: no player has decided twice
-            experience = self._collect()
-        collected = time.perf_counter()
-        metrics = self.ppo.update(experience, min(1.0, self.decisions / config.decisions))
-        learned = time.perf_counter()
-        before = self.decisions
-        self.decisions += len(experience.rows)
-        sample = experience.rows[::8]
-        metrics |= behavior(experience.legal[sample], experience.action[sample])
-        metrics["game_length"] = self.rollout.game_length
-        metrics["decisions_per_second"] = len(experience.rows) / (learned - began)
-        metrics["games_share"] = self.rollout.take_seconds() / (learned - began)
-        self.seconds["collecting"] += collected - began
-        self.seconds["learning"] += learned - collected
-        metrics["minutes"] = self.minutes
-        if config.league.snapshots and self.decisions // config.league.every > before // config.league.every:
-            self._take_snapshot()
-        return metrics
+        learned = self.learner.step(min(1.0, self.decisions / self.config.decisions))
+        seconds = time.perf_counter() - began
+        self.decisions += learned
+        self.updates += 1
+        self.seconds["training"] += seconds
+        return {**self.learner.metrics, "decisions_per_second": learned / seconds, "minutes": self.minutes}
 
-    def _collect(self) -> Experience:
-        ppo = self.config.ppo
-        with self.ppo.autocast():
-            return self.rollout.collect(self.ppo.network, self.device, ppo.gamma, ppo.gae_lambda)
-
-    def policy(self, name: str = "agent", *, greedy: bool = True) -> NetworkPolicy:
-        """A copy of the policy as it is now."""
-        return NetworkPolicy(copy.deepcopy(self.ppo.network).cpu(), name, greedy=greedy)
+    def policy(self, name: str = "agent", *, greedy: bool = True) -> Policy:
+        """A copy of the policy as it is now. With `greedy`, a network always takes its likeliest action."""
+        policy = self.learner.policy(name)
+        if isinstance(policy, NetworkPolicy):
+            policy.greedy = policy.greedy or greedy
+        return policy
 
     # ---- Files ----
 
     def save_policy(self, path: Path) -> None:
-        """Write the network alone, for playing."""
-        about = {"decisions": self.decisions, "config": self.config.portable()}
-        checkpoint.save_network(path, self.ppo.network, about)
-
-    def _take_snapshot(self) -> None:
-        path = self._snapshot(self.league.taken)
-        path.parent.mkdir(exist_ok=True)
-        self.save_policy(path)
-        self.league.add(load_policy(path, path.stem))
-
-    def _snapshot(self, number: int) -> Path:
-        return self.folder / "snapshots" / f"{number:05}.safetensors"
+        """Write the network alone, for playing. A learner whose policy is no network writes no such file."""
+        policy = self.learner.policy()
+        if isinstance(policy, NetworkPolicy):
+            about = {"decisions": self.decisions, "config": self.config.portable()}
+            about |= {"greedy": True} if policy.greedy else {}
+            checkpoint.save_network(path, policy.network, about)
 
     def save(self) -> None:
         """Write the policy, and a checkpoint from which `restore` continues bit for bit."""
         self.save_policy(self.folder / checkpoint.POLICY)
-        magnet = self.ppo.magnet
         state = {
             "config": self.config.to_dict(),
             "opponents": self.opponents,
             "decisions": self.decisions,
+            "updates": self.updates,
             "seconds": self.seconds,
-            "updates": self.ppo.updates,
-            "network": self.ppo.network.state_dict(),
-            "magnet": None if magnet is None else magnet.state_dict(),
-            "optimizer": self.ppo.optimizer.state_dict(),
-            "generator": self.ppo.generator.get_state(),
-            "league": self.league.state(),
-            "rollout": self.rollout.state(),
+            "learner": self.learner.state_dict(),
         }
         save_checkpoint(self.folder / CHECKPOINT, state)
 
@@ -144,15 +108,5 @@ class Trainer:
                 raise ValueError(f"{self.folder}: {name} is not what it was: {state['config'].get(name)}, now {value}")
         if state["opponents"] != self.opponents:
             raise ValueError(f"{self.folder}: the networks of its opponents {list(state['opponents'])} have changed")
-        self.decisions, self.seconds, self.ppo.updates = state["decisions"], state["seconds"], state["updates"]
-        self.ppo.network.load_state_dict(state["network"])
-        if self.ppo.magnet is not None:
-            self.ppo.magnet.load_state_dict(state["magnet"])
-        self.ppo.optimizer.load_state_dict(state["optimizer"])
-        self.ppo.generator.set_state(state["generator"])
-        taken, kept = state["league"]["taken"], self.config.league.snapshots
-        # The league replaces its oldest snapshot: number n is in slot n modulo `snapshots`.
-        slots = {number % kept: number for number in range(max(0, taken - kept), taken)} if kept else {}
-        paths = [self._snapshot(slots[slot]) for slot in sorted(slots)]
-        self.league.restore(state["league"], [load_policy(path, path.stem) for path in paths])
-        self.rollout.restore(state["rollout"])
+        self.decisions, self.updates, self.seconds = state["decisions"], state["updates"], state["seconds"]
+        self.learner.load_state_dict(state["learner"])

@@ -20,11 +20,12 @@ import uno_flex_env
 from agents import checkpoint
 from agents.atomic import new_folder, write_whole
 from agents.folder_lock import locked
+from agents.learners.self_play_ppo import SelfPlayPPO
 from agents.match.progress_bar import progress_bar
 from agents.match.results import Rate
 from agents.match.runner import MAX_DECISIONS, duel
 from agents.match.workers import cores, worker_pool
-from agents.network_policy import NetworkPolicy
+from agents.policy import Policy
 from experiments.training.advice import tells_how_to_continue, thread_advice, what_now
 from experiments.training.checkpoint_file import CHECKPOINT
 from experiments.training.monitor import Monitor
@@ -88,7 +89,7 @@ def resume(folder: Path, num_threads: int = 0) -> int:
         ValueError: the folder is not that of a run, or the run has no checkpoint.
     """
     config = load_config(folder)
-    if config.learner != "ppo":
+    if config.learner == "sb3":
         raise ValueError(f"{folder} was trained by {config.learner}, whose runs can't be resumed")
     if not (folder / CHECKPOINT).is_file():
         raise ValueError(f"{folder} can't be resumed: there is no {CHECKPOINT} in it")
@@ -123,12 +124,7 @@ def _learn(config: TrainConfig, folder: Path, num_threads: int, *, resume: bool)
         if config.init_from:
             trainer.load_weights(first_weights(config))
         trainer.save()
-    precision = str(trainer.ppo.precision).removeprefix("torch.")
-    print(f"{folder}: {trainer.device.type}, {num_threads} threads, {precision}", flush=True)
-    if num_threads > 1 and trainer.device.type == "cpu" and not trainer.is_done:
-        with trainer.ppo.autocast():
-            advice = thread_advice(trainer.ppo.network, config.ppo.minibatch_size, num_threads)
-        print(advice, end="\n" * bool(advice), file=sys.stderr, flush=True)
+    _introduce(trainer, num_threads)
     with Monitor(folder, config.decisions, trainer.decisions) as monitor:
         try:
             _train(config, trainer, monitor)
@@ -138,13 +134,28 @@ def _learn(config: TrainConfig, folder: Path, num_threads: int, *, resume: bool)
     return True
 
 
+def _introduce(trainer: Trainer, num_threads: int) -> None:
+    """Say what learns and where, and whether one thread would be faster."""
+    learner = trainer.learner
+    if not isinstance(learner, SelfPlayPPO):
+        print(f"{trainer.folder}: {trainer.config.learner}, {num_threads} threads", flush=True)
+        return
+    precision = str(learner.ppo.precision).removeprefix("torch.")
+    print(f"{trainer.folder}: {learner.ppo.device.type}, {num_threads} threads, {precision}", flush=True)
+    if num_threads > 1 and learner.ppo.device.type == "cpu" and not trainer.is_done:
+        with learner.ppo.autocast():
+            advice = thread_advice(learner.network, learner.ppo.config.minibatch_size, num_threads)
+        print(advice, end="\n" * bool(advice), file=sys.stderr, flush=True)
+
+
 def _train(config: TrainConfig, trainer: Trainer, monitor: Monitor) -> None:
     saved = time.monotonic()
     interval = config.decisions / config.evaluations
     while not trainer.is_done:
         before = trainer.decisions
         metrics = trainer.step()
-        monitor.update(trainer.decisions, trainer.ppo.updates, metrics, trainer.league.win_rates())
+        league = trainer.learner.league.win_rates() if isinstance(trainer.learner, SelfPlayPPO) else {}
+        monitor.update(trainer.decisions, trainer.updates, metrics, league)
         measured = trainer.decisions // interval > before // interval or trainer.is_done
         if measured:
             began = time.perf_counter()
@@ -162,7 +173,7 @@ MEASURED, FINAL = 1 << 32, (1 << 32) + 1
 """Numbers of the seeds that measurements derive from the seed of a run; training derives those of small numbers."""
 
 
-def measure(config: TrainConfig, policy: NetworkPolicy) -> dict[tuple[str, int], Rate]:
+def measure(config: TrainConfig, policy: Policy) -> dict[tuple[str, int], Rate]:
     """Measure the win rate against each baseline at each number of players. All measurements play the same deals."""
     return {
         (baseline, num_players): duel(

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from agents.league import LEARNER, League, LeagueConfig
-from agents.rollout import GameConfig, Rollout
+from agents.learners.league import LEARNER, League, LeagueConfig
+from agents.learners.rollout import Rollout
+from agents.learners.task import GameConfig
 from agents.rule_bot import RuleBot
 from tests.support.learning import CPU, KINDS, collect, make_network, pairs
 from uno_flex_env import Rules

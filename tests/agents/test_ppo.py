@@ -13,10 +13,11 @@ import pytest
 import torch
 
 from agents.device import choose_device, matmul_dtype
-from agents.league import League, LeagueConfig
+from agents.learners.league import League, LeagueConfig
+from agents.learners.ppo import PPO, PPOConfig
+from agents.learners.rollout import Experience, Rollout
+from agents.learners.task import GameConfig
 from agents.network import ActorCritic, NetworkConfig
-from agents.ppo import PPO, PPOConfig
-from agents.rollout import Experience, GameConfig, Rollout
 from tests.support.learning import CPU, KINDS, NAMES, make_network
 from uno_flex_env.actions import NUM_ACTIONS
 

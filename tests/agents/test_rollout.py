@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from agents import rollout as module
-from agents.league import League, LeagueConfig
+from agents.learners import rollout as module
+from agents.learners.league import League, LeagueConfig
+from agents.learners.rollout import Rollout, advantages
+from agents.learners.task import GameConfig
 from agents.masked import masked_log_softmax, masked_softmax
 from agents.network import ActorCritic, NetworkConfig
-from agents.rollout import GameConfig, Rollout, advantages
 from tests.support.episodes import SHORT
 from tests.support.learning import CPU, KINDS, NAMES, collect, make_network, pairs
 from uno_flex_env import IllegalActionError, Rules

@@ -11,7 +11,7 @@ import torch
 
 from agents.budget import Budget
 from agents.checkpoint import save_network
-from agents.league import League, LeagueConfig
+from agents.learners.league import League, LeagueConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
 from agents.network_policy import NetworkPolicy

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.league import LeagueConfig
+from agents.learners.league import LeagueConfig
+from agents.learners.ppo import PPOConfig
+from agents.learners.task import GameConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
-from agents.ppo import PPOConfig
-from agents.rollout import GameConfig
 from experiments.training.exploitability import BestResponseConfig, best_response
 from experiments.training.train_config import TrainConfig
 from experiments.training.training_run import begin, learn

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from agents.league import LeagueConfig
+from agents.learners.league import LeagueConfig
+from agents.learners.task import GameConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
-from agents.rollout import GameConfig
 from experiments.training.exploitability import BestResponseConfig, best_response
 from experiments.training.train_config import TrainConfig
 from uno_flex_env.seeding import derived_seed

@@ -14,12 +14,12 @@ import torch
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from torch.utils.tensorboard import SummaryWriter
 
-from agents.league import LeagueConfig
+from agents.learners.league import LeagueConfig
+from agents.learners.ppo import PPOConfig
 from agents.match.runner import duel
 from agents.network import ActorCritic, NetworkConfig
 from agents.network_policy import NetworkPolicy
 from agents.policy_factory import make_policy
-from agents.ppo import PPOConfig
 from experiments import __main__ as command
 from experiments.commands import networks
 from experiments.settings import read

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from agents.checkpoint import POLICY, save_network, trained_rules
+from agents.learners.task import GameConfig
 from agents.network import NetworkConfig
-from agents.rollout import GameConfig
 from experiments.__main__ import main
 from experiments.trained_rules import compare_rules
 from experiments.training.train_config import TrainConfig

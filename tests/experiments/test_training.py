@@ -21,15 +21,16 @@ import pytest
 import torch
 
 from agents import network_policy as neural
-from agents import ppo
 from agents.checkpoint import POLICY
-from agents.league import LeagueConfig
+from agents.learners import ppo
+from agents.learners.league import LeagueConfig
+from agents.learners.ppo import PPOConfig
+from agents.learners.self_play_ppo import SelfPlayPPO
+from agents.learners.task import GameConfig
 from agents.masked import log_prob_and_entropy, masked_softmax
 from agents.match.runner import duel
 from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
-from agents.ppo import PPOConfig
-from agents.rollout import GameConfig
 from experiments import __main__ as command
 from experiments.training.checkpoint_file import CHECKPOINT, load_checkpoint
 from experiments.training.monitor import METRICS, WINDOW, Monitor, diverging, stalled
@@ -63,8 +64,14 @@ def without_seconds(metrics: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in metrics.items() if name not in SECONDS}
 
 
+def learner(trainer: Trainer) -> SelfPlayPPO:
+    """The learner of a run."""
+    assert isinstance(trainer.learner, SelfPlayPPO)
+    return trainer.learner
+
+
 def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
-    return {name: value.clone() for name, value in trainer.ppo.network.state_dict().items()}
+    return {name: value.clone() for name, value in learner(trainer).network.state_dict().items()}
 
 
 def same(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]) -> bool:
@@ -206,10 +213,11 @@ def test_a_restored_trainer_goes_on_bit_for_bit(tmp_path, network):
     assert metrics == expected
     assert same(weights(cut), weights(whole))
     assert cut.decisions == whole.decisions
-    assert [member.name for member in cut.league.policies] == [member.name for member in whole.league.policies]
-    assert list(cut.league.win_rates().items()) == list(whole.league.win_rates().items())
-    assert sum(cut.league.games) > 5
-    assert cut.league.taken >= 3
+    leagues = [learner(trainer).league for trainer in (cut, whole)]
+    assert [member.name for member in leagues[0].policies] == [member.name for member in leagues[1].policies]
+    assert list(leagues[0].win_rates().items()) == list(leagues[1].win_rates().items())
+    assert sum(leagues[0].games) > 5
+    assert leagues[0].taken >= 3
     assert whole.step().keys() == cut.step().keys()
     assert same(weights(cut), weights(whole))
 
@@ -283,7 +291,7 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
     assert (folders[0] / POLICY).read_bytes() == (folders[1] / POLICY).read_bytes()
     states = [load_checkpoint(folder / CHECKPOINT) for folder in folders]
     assert equal(*({name: part for name, part in state.items() if name != "seconds"} for state in states))
-    assert sorted(path.name for path in (folders[0] / "snapshots").iterdir())[0] == "00000.safetensors"
+    assert [name for name, _ in states[0]["learner"]["snapshots"]] == ["00004", "00003"]
     check_charts(folders[1])
     results = [duel("runs/smoke", "random", 3, games=60, workers=workers) for workers in (1, 2)]
     assert np.array_equal(results[0].winners, results[1].winners)
@@ -392,11 +400,11 @@ def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(tmp
     assert re.search(r"the run has diverged: update \d+ is no number: .*; runs/smoke/checkpoint", output)
     state = load_checkpoint(folder / CHECKPOINT)
     assert state["updates"] > 1
-    assert all(tensor.isfinite().all() for tensor in state["network"].values())
+    assert all(tensor.isfinite().all() for tensor in state["learner"]["network"].values())
     assert duel(make_policy("runs/smoke"), "random", games=10).num_games == 10
     restored = Trainer(load_config(folder), folder, 1)
     restored.restore()
-    assert restored.ppo.updates == state["updates"]
+    assert learner(restored).ppo.updates == restored.updates == state["updates"]
 
 
 HEALTHY = {"approx_kl": 0.01, "explained_variance": 0.3, "entropy": 0.8}

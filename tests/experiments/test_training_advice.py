@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import torch
 
+from agents.learners.task import GameConfig
 from agents.match.results import Rate
 from agents.network import ActorCritic, NetworkConfig
-from agents.rollout import GameConfig
 from experiments import __main__ as command
 from experiments.training.advice import report_unfinished, slower_with_threads, thread_advice
 from experiments.training.monitor import Monitor

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from agents.learners.rollout import Rollout
 from agents.network import ActorCritic, NetworkConfig
-from agents.rollout import Rollout
 from uno_flex_env import State, VecEnv
 from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES

@@ -8,7 +8,7 @@ Track 2022, here "37") and "What Matters In On-Policy Reinforcement Learning?" (
 
 - Adam's epsilon is 1e-5 (37: core detail 3).
 - The learning rate falls in a straight line (37: core detail 4), and so does the weight of the entropy bonus.
-- Advantages are estimated for each seat on its own decisions (`agents.rollout.advantages`; 37: core detail 5).
+- Advantages are estimated for each seat on its own decisions (`agents.learners.rollout.advantages`; 37: core detail 5).
 - Advantages are normalized once over the whole rollout, not in each minibatch (37: core detail 7; arXiv:2006.05990
   finds little difference).
 - Each epoch goes through the rollout in a new order, in minibatches of about equal size (37: core detail 6).
@@ -38,9 +38,9 @@ import torch
 from torch import Tensor, nn
 
 from agents.device import Precision, matmul_dtype
+from agents.learners.rollout import Experience
 from agents.masked import kl_divergence, log_prob_and_entropy, masked_log_softmax
 from agents.network import ActorCritic
-from agents.rollout import Experience
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from agents.league import LEARNER, League
+from agents.learners.league import LEARNER, League
+from agents.learners.task import GameConfig, make_envs
 from agents.masked import masked_softmax, sample
 from agents.network import ActorCritic
 from agents.policy import ask
@@ -25,43 +26,12 @@ from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import NUM_FEATURES
-from uno_flex_env.options import EpisodeOptions
 from uno_flex_env.policy_input import Decisions
-from uno_flex_env.rules import MAX_PLAYERS, Rules
+from uno_flex_env.rules import MAX_PLAYERS
 from uno_flex_env.seeding import derived_seed
 
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class GameConfig:
-    """The games of training."""
-
-    players: tuple[int, ...] = (2,)
-    """Numbers of players; the games are divided evenly among them."""
-    rules: Rules = Rules()  # noqa: RUF009 (it is frozen)
-    """Switches of the rules (rules 9)."""
-    num_envs: int = 4096
-    """Total number of games that are played side by side."""
-    num_steps: int = 32
-    """Decisions of each game in a rollout, between two updates."""
-    reward: Literal["win", "points"] = "win"
-    """What a round pays. win: 1 to the winner, -1 / (n - 1) to each other player. points: the points of all other hands
-    to the winner, minus its own points to each other player, in hundreds."""
-    max_decisions: int | None = None
-    """Cut off a round after so many decisions; the critic then estimates its value. You need this only for rules under
-    which rounds can be endless."""
-
-    def __post_init__(self) -> None:
-        if not self.players or len(set(self.players)) != len(self.players):
-            raise ValueError(f"game.players must be different numbers of players, got {self.players}")
-        for count in self.players:
-            EpisodeOptions(count, self.rules, reward=self.reward, max_decisions=self.max_decisions)
-        if self.num_envs < len(self.players):
-            raise ValueError(f"game.num_envs must be at least {len(self.players)}, got {self.num_envs}")
-        if self.num_steps < 1:
-            raise ValueError(f"game.num_steps must be at least 1, got {self.num_steps}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,24 +134,8 @@ class Rollout:
     ) -> None:
         self.config, self.league = config, league
         self.events, history = network.config.events, max(network.config.events, league.history)
-        counts = config.players
-        each, more = divmod(config.num_envs, len(counts))
-        sizes = [each + (i < more) for i in range(len(counts))]
-        self.envs = [
-            VecEnv(
-                size,
-                count,
-                config.rules,
-                reward=config.reward,
-                history=history,
-                max_decisions=config.max_decisions,
-                num_threads=num_threads,
-            )
-            for size, count in zip(sizes, counts, strict=True)
-        ]
-        ends = np.cumsum(sizes)
-        self.parts = [slice(int(end) - size, int(end)) for end, size in zip(ends, sizes, strict=True)]  # of each env
-        self.max_players = max(counts)
+        self.envs, self.parts = make_envs(config, history, num_threads)
+        self.max_players = max(config.players)
         self._generator = torch.Generator().manual_seed(seed)
         self._seconds = 0.0
         # The open decisions: step, game and rewards so far, (K,) each.
