@@ -13,6 +13,9 @@ from uno_flex_env.errors import did_you_mean
 
 LEARNERS = {
     "ppo": "agents.learners.self_play_ppo:SelfPlayPPO",
+    "dqn": "agents.learners.dqn:DQN",
+    "nfsp": "agents.learners.nfsp:NFSP",
+    "dmc": "agents.learners.dmc:DMC",
 }
 """The learners that come with the project, by name. A class is imported when it is used."""
 

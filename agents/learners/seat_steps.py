@@ -78,6 +78,7 @@ class SeatSteps:
         action_mask: (N, 216) int8, its legal actions.
         current_player: (N,) int8, its seat.
         num_players: (N,) int64, the number of players of each game.
+        ended: (N,) bool, whether the last step ended the round, or cut it off.
     """
 
     def __init__(self, game: GameConfig, seed: int, num_threads: int = 1) -> None:
@@ -87,6 +88,7 @@ class SeatSteps:
         self.action_mask = np.zeros((games, NUM_ACTIONS), np.int8)
         self.current_player = np.zeros(games, np.int8)
         self.num_players = np.concatenate([np.full(env.num_envs, env.num_players) for env in self.envs])
+        self.ended = np.zeros(games, np.bool_)
         # The last decision of each seat, which waits for its next one.
         self._open = np.zeros((games, seats), np.bool_)
         self._observation = np.zeros((games, seats, NUM_FEATURES), np.uint8)
@@ -122,7 +124,8 @@ class SeatSteps:
             self._reward[part, : env.num_players] += env.rewards
             terminated[part], truncated[part] = env.terminated, env.truncated
             self.current_player[part] = env.current_player
-        again, over = self._asked_again(~(terminated | truncated)), self._over(terminated, truncated)
+        self.ended = terminated | truncated
+        again, over = self._asked_again(~self.ended), self._over(terminated, truncated)
         return _concatenated([again, over])
 
     def _asked_again(self, going_on: Flags) -> Transitions:
@@ -135,7 +138,7 @@ class SeatSteps:
 
     def _over(self, terminated: Flags, truncated: Flags) -> Transitions:
         """Complete all open decisions of the rounds that ended."""
-        game, seat = np.nonzero(self._open & (terminated | truncated)[:, None])
+        game, seat = np.nonzero(self._open & self.ended[:, None])
         final = np.zeros((game.size, NUM_FEATURES), np.uint8)
         for env, part in zip(self.envs, self.parts, strict=True):
             cut = np.flatnonzero(truncated[game] & (game >= part.start) & (game < part.stop))
@@ -214,6 +217,11 @@ class Returns:
 
     def __len__(self) -> int:
         return len(self.action)
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Returns]) -> Returns:
+        """Several as one."""
+        return _concatenated(parts)
 
     def __getitem__(self, rows: Any) -> Returns:
         return Returns(**{name: array[rows] for name, array in vars(self).items()})

@@ -10,8 +10,11 @@ from typing import Any
 from agents.allowed_classes import only_classes
 from agents.device import choose_device
 from agents.json_text import read_json
+from agents.learners.dmc import DMCConfig
+from agents.learners.dqn import DQNConfig
 from agents.learners.league import LeagueConfig
 from agents.learners.learner_factory import LEARNERS, learner_class
+from agents.learners.nfsp import NFSPConfig
 from agents.learners.ppo import PPOConfig
 from agents.learners.task import GameConfig, LearningTask
 from agents.network import NetworkConfig
@@ -45,7 +48,13 @@ class TrainConfig:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     """The network that learns."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
-    """How the network learns."""
+    """How the learner "ppo" learns."""
+    dqn: DQNConfig = field(default_factory=DQNConfig)
+    """How the learner "dqn" learns."""
+    nfsp: NFSPConfig = field(default_factory=NFSPConfig)
+    """How the learner "nfsp" learns."""
+    dmc: DMCConfig = field(default_factory=DMCConfig)
+    """How the learner "dmc" learns."""
     league: LeagueConfig = field(default_factory=LeagueConfig)
     """The opponents that the agent meets, in addition to itself."""
     init_from: str = ""
