@@ -29,6 +29,9 @@ GROUPS = {
         "policy_loss",
         "value_loss",
         "magnet_kl",
+        "q_loss",
+        "q_value",
+        "epsilon",
         "grad_norm",
         "learning_rate",
         "entropy_coef",
@@ -135,18 +138,18 @@ def _strength_tags(chart: str) -> list[str]:
 
 
 def diverging(recent: Sequence[Mapping[str, float]]) -> str:
-    """A warning if the last updates look wrong, else an empty text."""
+    """A warning if the last updates look wrong, else an empty text. Metrics that a learner does not have look right."""
     if len(recent) < WINDOW:
         return ""
 
-    def mean(name: str) -> float:
-        return sum(metrics[name] for metrics in recent) / len(recent)
+    def mean(name: str, right: float) -> float:
+        return fmean(metrics.get(name, right) for metrics in recent)
 
-    if mean("approx_kl") > 0.1:
+    if mean("approx_kl", 0.0) > 0.1:
         return "the policy jumps (approx_kl above 0.1): lower ppo.learning_rate, or raise ppo.minibatch_size"
-    if mean("explained_variance") < -0.1:
+    if mean("explained_variance", 1.0) < -0.1:
         return "the critic is worse than a constant (explained_variance below -0.1): lower ppo.learning_rate"
-    if mean("entropy") < 0.02:
+    if mean("entropy", 1.0) < 0.02:
         return "the policy is nearly deterministic (entropy below 0.02): raise ppo.entropy_coef"
     return ""
 
