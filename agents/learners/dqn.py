@@ -54,11 +54,12 @@ class DQNConfig:
     """Adam's learning rate at the beginning."""
     learning_rate_end: float = 1e-4
     """The learning rate at the end; in between it falls in a straight line."""
-    gamma: float = 1.0
-    """Discount per decision of the same player."""
+    gamma: float = 0.97
+    """Discount per decision of the same player. With 1, a player can draw cards in a circle, and the values of that
+    circle are overestimated."""
     epsilon: float = 1.0
     """Probability of a random legal action at the beginning."""
-    epsilon_end: float = 0.02
+    epsilon_end: float = 0.05
     """The probability after the share `epsilon_share` of the run, and from then on."""
     epsilon_share: float = 0.1
     """The share of the run over which epsilon falls, in a straight line."""

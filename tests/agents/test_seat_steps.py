@@ -147,7 +147,7 @@ def test_a_return_is_the_sum_of_later_rewards_in_the_round(game):
 
 
 def test_restored_games_continue_bit_for_bit():
-    """Seen to fail without the open decisions and without their rewards."""
+    """Seen to fail without the open decisions."""
     rng = np.random.default_rng(4)
     steps, collector = SeatSteps(EVERY_TABLE, 1), ReturnCollector()
     for _ in range(40):

@@ -1,0 +1,321 @@
+"""What all learners have in common, and the targets, buffers and roles of those that learn from single transitions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from agents.allowed_classes import only_classes
+from agents.learners.dmc import DMC, DMCConfig
+from agents.learners.dqn import DQN, DQNConfig
+from agents.learners.league import LeagueConfig
+from agents.learners.learner import Learner
+from agents.learners.learner_factory import make_learner
+from agents.learners.nfsp import NFSP, NFSPConfig
+from agents.learners.ppo import PPOConfig
+from agents.learners.replay import ReplayBuffer, ReservoirBuffer
+from agents.learners.seat_steps import Returns, Transitions
+from agents.learners.task import GameConfig, LearningTask
+from agents.match.runner import duel
+from agents.network import NetworkConfig
+from agents.network_policy import NetworkPolicy
+from uno_flex_env import Rules
+
+QUICK_DQN = DQNConfig(
+    learning_rate=2e-3,
+    gamma=0.95,
+    epsilon_end=0.1,
+    epsilon_share=0.4,
+    capacity=20_000,
+    learning_starts=500,
+    minibatch_size=256,
+    replay_ratio=2.0,
+    target_every=20,
+)
+CONFIGS: dict[str, Any] = {
+    "ppo": PPOConfig(learning_rate=0.01, minibatch_size=500, precision="float32"),
+    "dqn": QUICK_DQN,
+    "nfsp": NFSPConfig(learning_rate=5e-3, learning_starts=100, minibatch_size=128, anticipatory=0.3, dqn=QUICK_DQN),
+    "dmc": DMCConfig(learning_rate=5e-3, minibatch_size=256),
+}
+
+
+def task(**game: Any) -> LearningTask:
+    """A small task: two players with one card each, unless `game` says otherwise."""
+    options = {"num_envs": 64, "num_steps": 8, "rules": Rules(hand_size=1)} | game
+    return LearningTask(GameConfig(**options), NetworkConfig(width=16))
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two nested states hold the same values, bit for bit."""
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return torch.equal(one, other) if isinstance(one, torch.Tensor) else bool(one == other)
+
+
+# ---- All learners ----
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CONFIGS)
+def test_learners_learn(name):
+    """With one card each, the player who plays it wins, and drawing loses. After some seconds of self-play a learner
+    beats `random` by far, where it was no better before.
+
+    Seen to fail with the rewards of another seat, and (dqn, dmc) with a loss of the opposite sign."""
+    learner = make_learner(name, task(num_envs=128), 3, CONFIGS[name])
+
+    taken = 0
+    while taken < 100_000:
+        taken += learner.step(taken / 100_000)
+
+    rate = duel(learner.policy(), "random", games=1000, seed=9, rules=Rules(hand_size=1)).rate("agent")
+    assert rate.low > 0.57
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_restored_learner_continues_bit_for_bit(name):
+    """For 2 and 4 players and rounds that are cut off: seven steps are seven steps, wherever they were cut.
+
+    Seen to fail without the buffer, the target network, the samples owed, the roles, the collector or the generator."""
+    where = task(players=(2, 4), num_envs=31, num_steps=6, rules=Rules(hand_size=2), max_decisions=30)
+    whole, cut = (make_learner(name, where, 5, CONFIGS[name]) for _ in range(2))
+    for step in range(7):
+        if step in (0, 4):
+            state, cut = cut.state_dict(), make_learner(name, where, 6, CONFIGS[name])
+            cut.load_state_dict(state)
+        assert whole.step(step / 7) == cut.step(step / 7)
+        metrics = [dict(learner.metrics) for learner in (whole, cut)]
+        for each in metrics:
+            each.pop("games_share", None)
+        assert metrics[0] == metrics[1]
+
+    assert equal(whole.state_dict(), cut.state_dict())
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_policy_is_a_frozen_copy(name):
+    """Learning on does not change it. Seen to fail when the network is handed out itself."""
+    learner = make_learner(name, task(), 1, CONFIGS[name])
+    learner.step(0.0)
+    policy = learner.policy("frozen")
+    assert isinstance(policy, NetworkPolicy)
+    assert policy.name == "frozen"
+    before = {key: value.clone() for key, value in policy.network.state_dict().items()}
+
+    for _ in range(6):
+        learner.step(0.5)
+
+    changed = learner.policy()
+    assert isinstance(changed, NetworkPolicy)
+    assert equal(before, policy.network.state_dict())
+    assert not equal(before, changed.network.state_dict())
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_learners_use_no_global_generator(name):
+    """The same seed gives the same run whatever else draws numbers; another seed gives another.
+
+    Seen to fail with `torch.rand` without a generator."""
+    states = []
+    for number, seed in enumerate((4, 4, 5)):
+        torch.manual_seed(number)
+        learner = make_learner(name, task(), seed, CONFIGS[name])
+        for _ in range(3):
+            learner.step(0.5)
+        states.append(learner.state_dict()["network"])
+    assert equal(states[0], states[1])
+    assert not equal(states[0], states[2])
+
+
+class Own:
+    """A learner of a user's, without settings."""
+
+    def __init__(self, task: LearningTask, seed: int) -> None:
+        self.seed, self.metrics = seed, dict[str, float]()
+
+    def step(self, progress: float) -> int:
+        return 1
+
+    def policy(self, name: str = "agent") -> Any: ...
+
+    def state_dict(self) -> dict[str, Any]:
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
+
+
+def test_learners_by_name():
+    """Own classes are learners; unknown names, modules and classes that are none are refused, with what there is.
+
+    Seen to fail without each of the checks."""
+    own = "tests.agents.test_learners:Own"
+    learner: Learner = make_learner(own, task(), 7)
+    assert vars(learner)["seed"] == 7
+    for name, message in {
+        "dqm": r"no such learner: 'dqm'; there are ppo, dqn, nfsp, dmc.* did you mean 'dqn'",
+        "nowhere:Class": r"there is no module 'nowhere'",
+        "tests.agents.test_learners:None_": r"no such learner: .*None_",
+        "tests.agents.test_learners:CONFIGS": r"CONFIGS' is no class",
+        "tests.agents.test_learners:LearningTask": r"lacks step, policy, state_dict, load_state_dict",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            make_learner(name, task(), 1)
+    with only_classes(), pytest.raises(ValueError, match="a file can't choose code to run"):
+        make_learner(own, task(), 1)
+
+
+@pytest.mark.parametrize("name", ["dqn", "nfsp", "dmc"])
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"network": NetworkConfig("history", width=8)}, 'network.kind must be "mlp" or "residual" for the learner'),
+        ({"network": NetworkConfig(width=8, privileged=True)}, "network.privileged must be false"),
+        ({"league": LeagueConfig(0.5, ("random",))}, "league.fraction must be 0"),
+    ],
+)
+def test_what_a_learner_does_not_support_is_refused(name, settings, message):
+    """Seen to fail when it was ignored."""
+    with pytest.raises(ValueError, match=message):
+        make_learner(name, LearningTask(**settings), 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "settings", "message"),
+    [
+        (DQNConfig, {"epsilon": 1.5}, r"dqn.epsilon must be from 0.0 to 1.0, got 1.5"),
+        (DQNConfig, {"gamma": float("nan")}, "dqn.gamma must be from"),
+        (DQNConfig, {"capacity": 0}, "dqn.capacity must be from 1 to"),
+        (DQNConfig, {"learning_rate": float("inf")}, "dqn.learning_rate must be at least .* and finite"),
+        (DQNConfig, {"replay_ratio": 0.0}, "dqn.replay_ratio must be from"),
+        (DQNConfig, {"target_every": 0}, "dqn.target_every must be at least 1"),
+        (NFSPConfig, {"anticipatory": -0.1}, "nfsp.anticipatory must be from 0.0 to 1.0"),
+        (NFSPConfig, {"capacity": 1 << 40}, "nfsp.capacity must be from 1 to"),
+        (DMCConfig, {"update_epochs": 0}, "dmc.update_epochs must be from 1"),
+        (DMCConfig, {"epsilon_share": 2.0}, "dmc.epsilon_share must be from"),
+    ],
+)
+def test_settings_out_of_range_are_refused(config, settings, message):
+    """By name, with what is allowed. Seen to fail without the checks."""
+    with pytest.raises(ValueError, match=message):
+        config(**settings)
+
+
+# ---- Single learners ----
+
+
+def transitions(count: int, **columns: Any) -> Transitions:
+    """Made-up transitions; all actions are legal."""
+    rng = np.random.default_rng(count)
+    values: dict[str, Any] = {
+        "observation": rng.integers(0, 2, (count, 640), dtype=np.uint8),
+        "action_mask": np.ones((count, 216), np.int8),
+        "action": np.arange(count) % 216,
+        "reward": np.arange(count, dtype=np.float32),
+        "next_observation": rng.integers(0, 2, (count, 640), dtype=np.uint8),
+        "next_action_mask": np.ones((count, 216), np.int8),
+        "terminated": np.zeros(count, np.bool_),
+        "truncated": np.zeros(count, np.bool_),
+        "game": np.arange(count),
+        "seat": np.zeros(count, np.int64),
+    }
+    return Transitions(**values | columns)
+
+
+def test_the_target_of_double_dqn():
+    """r + gamma * Q_target(s', best legal action by Q), and r at the end of a round, worked out row by row.
+
+    Seen to fail with the best action over illegal ones, with the online network's value, with plain DQN's maximum of
+    the target network, and when the end is bootstrapped."""
+    dqn = DQN(task(), 1, DQNConfig(gamma=0.5))
+    with torch.no_grad():
+        for network, scale in ((dqn.network, 1.0), (dqn.target, 2.0)):
+            network.policy.weight.normal_(0.0, scale, generator=torch.Generator().manual_seed(int(scale)))
+    masks = (np.random.default_rng(1).random((6, 216)) < 0.05).astype(np.int8)
+    masks[:, 7] = 1
+    masks[4:] = 0
+    given = transitions(6, next_action_mask=masks, terminated=np.arange(6) >= 4)
+    buffer = ReplayBuffer(6)
+    buffer.add(given)
+    sample = buffer.sample(50, torch.Generator().manual_seed(1))
+
+    targets = dqn.targets(sample)
+
+    with torch.no_grad():
+        online, target = (network(torch.from_numpy(given.next_observation))[0] for network in (dqn.network, dqn.target))
+    for row, reward in enumerate(sample["reward"].tolist()):
+        legal = np.flatnonzero(masks[int(reward)])
+        expected = reward
+        if legal.size:
+            best = max(legal, key=lambda action, r=int(reward): float(online[r, action]))
+            expected += 0.5 * float(target[int(reward), best])
+        assert float(targets[row]) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_full_replay_buffer_drops_the_oldest():
+    """Rows come back as they went in. Seen to fail with a wrong slot, and with masks of the next decision."""
+    buffer = ReplayBuffer(10)
+    given = transitions(25)
+    for part in (given[:4], given[4:17], given[17:25]):
+        buffer.add(part)
+
+    sample = buffer.sample(300, torch.Generator().manual_seed(1))
+
+    numbers = sample["reward"].int()
+    assert set(numbers.tolist()) == set(range(15, 25))
+    for name in ("observation", "next_observation", "action", "terminated"):
+        assert np.array_equal(sample[name].numpy(), getattr(given, name)[numbers])
+
+
+def test_a_reservoir_holds_an_even_sample_of_all_decisions():
+    """However they are added. Seen to fail when each decision replaces another, and when none does."""
+    kept = np.zeros(300)
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(300):
+        reservoir = ReservoirBuffer(30)
+        for start, end in ((0, 20), (20, 110), (110, 300)):
+            numbers = np.arange(start, end)
+            observation = np.zeros((numbers.size, 640), np.uint8)
+            reservoir.add(observation, np.ones((numbers.size, 216), np.int8), numbers, generator)
+        kept[reservoir.columns["action"]] += 1
+    assert kept.sum() > 0.97 * 300 * 30  # two decisions added together can fall into one slot
+    thirds = kept.reshape(3, 100).sum(axis=1) / kept.sum()
+    assert np.allclose(thirds, 1 / 3, atol=0.03)
+
+
+def test_only_best_responses_go_to_the_reservoir():
+    """About `anticipatory` of all decisions, and the reservoir learns nothing else.
+
+    Seen to fail when all decisions go there, and when roles are never drawn again."""
+    nfsp = NFSP(task(num_envs=200), 1, NFSPConfig(anticipatory=0.3))
+    taken, roles = 0, set[bytes]()
+    for _ in range(6):
+        taken += nfsp.step(0.0)
+        roles.add(nfsp.responds.numpy().tobytes())
+
+    assert nfsp.reservoir.added / taken == pytest.approx(0.3, abs=0.05)
+    assert nfsp.best_response.buffer.added > 0.9 * taken
+    assert len(roles) == 6
+
+
+def test_monte_carlo_targets_leave_out_rounds_that_were_cut():
+    """Their returns lack the end. Seen to fail when cut rounds are learned from."""
+    dmc = DMC(task(), 1, DMCConfig())
+    before = {name: value.clone() for name, value in dmc.network.state_dict().items()}
+    rows = transitions(40)
+    columns = rows.observation, rows.action_mask, rows.action, rows.reward
+    cut = Returns(*columns, truncated=np.ones(40, np.bool_), trajectory=np.arange(40))
+
+    assert dmc.learn(cut) == {}
+    assert equal(before, dmc.network.state_dict())
+    metrics = dmc.learn(replace(cut, truncated=np.arange(40) >= 10))
+
+    assert metrics["q_loss"] == pytest.approx(np.mean(np.arange(10.0) ** 2), rel=0.05)  # the first values are about 0
+    assert not equal(before, dmc.network.state_dict())
