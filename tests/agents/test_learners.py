@@ -47,7 +47,7 @@ CONFIGS: dict[str, Any] = {
 
 def task(**game: Any) -> LearningTask:
     """A small task: two players with one card each, unless `game` says otherwise."""
-    options = {"num_envs": 64, "num_steps": 8, "rules": Rules(hand_size=1)} | game
+    options: dict[str, Any] = {"num_envs": 64, "num_steps": 8, "rules": Rules(hand_size=1)} | game
     return LearningTask(GameConfig(**options), NetworkConfig(width=16))
 
 
@@ -254,7 +254,7 @@ def test_the_target_of_double_dqn():
         legal = np.flatnonzero(masks[int(reward)])
         expected = reward
         if legal.size:
-            best = max(legal, key=lambda action, r=int(reward): float(online[r, action]))
+            best = legal[online[int(reward), legal].argmax()]
             expected += 0.5 * float(target[int(reward), best])
         assert float(targets[row]) == pytest.approx(expected, abs=1e-4)
 

@@ -33,7 +33,7 @@ class Decision:
 
 def chosen(mask: npt.NDArray[np.int8], rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """A random legal action of each row."""
-    return (mask * rng.random(mask.shape)).argmax(axis=1)
+    return np.asarray((mask * rng.random(mask.shape)).argmax(axis=1))
 
 
 class Replay:
