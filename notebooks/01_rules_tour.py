@@ -140,7 +140,7 @@ game = Game.from_position([["y3^", "r1"], ["b4"], ["b6"]], top="y4", power="-++"
 print(game.power, "->", game.play("y3^").power)
 
 # %% [markdown]
-# The second is Wild All Flip, which flips everybody's.
+# The second is Wild All Flip, which flips the Power of every player.
 
 # %%
 game = Game.from_position([["WF", "r1"], ["b4"], ["b6"]], top="y4", power="-+-")
@@ -157,7 +157,7 @@ print(game.power, "->", game.play("y2/g!").power)
 # %% [markdown]
 # ## What flex sides do
 #
-# A flexed number is a number. The flex side of an action card is another action: Skip skips everybody, so the same
+# A flexed number is a number. The flex side of an action card is another action: Skip skips all other players, so the same
 # player plays again; Reverse also skips the first player in the new direction; Draw Two makes everyone else draw one.
 
 # %%

@@ -225,7 +225,7 @@ class Game:
 
     def _deciding_seat(self) -> int:
         if self.current_player is None:
-            raise ValueError("the round is over: nobody decides")
+            raise ValueError("the round is over: no player has to decide")
         return self.current_player
 
     @property
@@ -329,7 +329,7 @@ class Game:
 
     def __repr__(self) -> str:
         if self.is_over:
-            state = "over, nobody wins" if self.winner is None else f"over, player {self.winner} scores {self.points}"
+            state = "over, no winner" if self.winner is None else f"over, player {self.winner} scores {self.points}"
         else:
             owed = f" ({self.pending_draw} owed)" if self.pending_draw else ""
             drawn = f" {self.drawn}" if self.drawn else ""

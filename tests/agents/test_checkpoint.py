@@ -31,7 +31,7 @@ from tests.support.paths import ROOT
 
 @pytest.mark.parametrize("config", KINDS, ids=NAMES)
 def test_a_network_is_loaded_as_it_was_saved(tmp_path, config):
-    """Weights bit for bit, what it is made of, and the notes. Seen red with weights rounded to bfloat16."""
+    """Weights bit for bit, what it is made of, and the notes. Seen to fail with weights rounded to bfloat16."""
     network = make_network(config)
 
     save_network(tmp_path / "x.safetensors", network, {"decisions": 7})
@@ -44,7 +44,7 @@ def test_a_network_is_loaded_as_it_was_saved(tmp_path, config):
 
 
 def test_policies_are_found_by_run_and_by_file(tmp_path):
-    """A run's folder, a file in it, and neither. Seen red without the folder."""
+    """A run's folder, a file in it, and neither. Seen to fail without the folder."""
     path = tmp_path / "run" / POLICY
     path.parent.mkdir()
     save_network(path, make_network(KINDS[0]), {})
@@ -70,7 +70,7 @@ class Trap:
 
 
 def test_a_pickle_does_nothing(tmp_path):
-    """Also one that torch has written; the trap is shown to be one. Seen red with `pickle.loads`."""
+    """Also one that torch has written; the trap is shown to be one. Seen to fail with `pickle.loads`."""
     path, mark = tmp_path / "trap.safetensors", tmp_path / "code has run"
     plain, zipped = pickle.dumps(Trap(mark)), tmp_path / "zipped"
     torch.save({"weights": Trap(mark)}, zipped)
@@ -89,7 +89,7 @@ def test_a_pickle_does_nothing(tmp_path):
 
 @pytest.mark.parametrize("damage", ["empty", "garbage", "half", "one byte less", "header only"])
 def test_broken_files_are_refused_by_name(tmp_path, damage):
-    """Seen red without the translation of safetensors' errors."""
+    """Seen to fail without the translation of safetensors' errors."""
     path = tmp_path / "broken.safetensors"
     save_network(path, make_network(KINDS[0]), {})
     data = path.read_bytes()
@@ -108,7 +108,7 @@ def test_broken_files_are_refused_by_name(tmp_path, damage):
 
 
 def test_files_of_another_kind_are_refused(tmp_path):
-    """The message says what is wanted and what was found. Seen red without the check of the format."""
+    """The message says what is wanted and what was found. Seen to fail without the check of the format."""
     run, foreign = tmp_path / "run.safetensors", tmp_path / "foreign.safetensors"
     save(run, "uno-flex-training/1", {"x": torch.zeros(1)}, {})
     safetensors.torch.save_file({"x": torch.zeros(1)}, foreign)
@@ -120,7 +120,7 @@ def test_files_of_another_kind_are_refused(tmp_path):
 
 
 def test_networks_for_another_environment_are_refused(tmp_path, monkeypatch):
-    """Both versions are named. Seen red without the check."""
+    """Both versions are named. Seen to fail without the check."""
     path = tmp_path / "old.safetensors"
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "ENVIRONMENT", {"name": "uno_flex_v9", "features": 640, "actions": 216})
@@ -134,7 +134,7 @@ def test_networks_for_another_environment_are_refused(tmp_path, monkeypatch):
 def test_weights_that_do_not_fit_are_refused(tmp_path, change):
     """By the file's name: a file whose description says something else than its weights are.
 
-    Seen red with `strict=False`."""
+    Seen to fail with `strict=False`."""
     path = tmp_path / "odd.safetensors"
     network = make_network(NetworkConfig(width=16))
     about: dict[str, Any] = {"network": {"width": 16}, "about": {}}
@@ -169,7 +169,8 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, change):
     ids=str,
 )
 def test_sizes_are_checked_before_a_network_is_built(tmp_path, settings, message):
-    """Fault 2-17: the message is that of the check. Seen red when the network is built first: 40 s, or terabytes."""
+    """Fault 2-17: the message is that of the check. Seen to fail when the network is built first: 40 s, or
+    terabytes."""
     path = tmp_path / "huge.safetensors"
     weights = ActorCritic(NetworkConfig(width=16)).state_dict()
     save(path, checkpoint.POLICY_FORMAT, weights, {"network": {"width": 16} | settings, "about": {}})
@@ -183,7 +184,7 @@ def test_sizes_are_checked_before_a_network_is_built(tmp_path, settings, message
 def test_weights_that_are_not_finite_are_refused(tmp_path, name, value):
     """Fault 2-17: by the names of file and tensor, also by everything that makes policies.
 
-    Seen red without the check: the file loads, and play blames the policy."""
+    Seen to fail without the check: the file loads, and play blames the policy."""
     path = tmp_path / "odd.safetensors"
     network = ActorCritic(NetworkConfig(width=16))
     network.state_dict()[name].view(-1)[-1] = value
@@ -207,7 +208,7 @@ def test_weights_that_are_not_finite_are_refused(tmp_path, name, value):
     ids=str,
 )
 def test_damaged_descriptions_are_refused(tmp_path, change, message):
-    """Fault 2-17: by the names of file and field. Seen red with the fields taken as they are (KeyError, TypeError,
+    """Fault 2-17: by the names of file and field. Seen to fail with the fields taken as they are (KeyError, TypeError,
     AttributeError)."""
     path = tmp_path / "odd.safetensors"
     weights = ActorCritic(NetworkConfig(width=16)).state_dict()
@@ -219,7 +220,7 @@ def test_damaged_descriptions_are_refused(tmp_path, change, message):
 
 @pytest.mark.parametrize("text", ["[" * 50_000, "NaN", "{", ""])
 def test_descriptions_that_are_no_json_are_refused(tmp_path, text):
-    """Fault 2-17: seen red without the translation of RecursionError."""
+    """Fault 2-17: seen to fail without the translation of RecursionError."""
     path = tmp_path / "odd.safetensors"
     path.write_bytes(safetensors.torch.save({"x": torch.zeros(1)}, {"uno_flex": text}))
 
@@ -242,7 +243,7 @@ for number in range(10**9):
 def test_a_kill_in_the_midst_of_saving_leaves_a_whole_file(tmp_path):
     """kill -9 while one file is written over and over; whoever reads meanwhile finds a whole one each time, too.
 
-    Seen red when `write_whole` opens the file itself."""
+    Seen to fail when `write_whole` opens the file itself."""
     path = tmp_path / "x.safetensors"
     environ = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(path)], cwd=ROOT, env=environ)
@@ -295,7 +296,7 @@ def test_the_check_of_replacement_can_fail(tmp_path):
 
 
 def test_no_two_runs_share_a_folder(tmp_path):
-    """What is there stays. Seen red with `exist_ok`."""
+    """What is there stays. Seen to fail with `exist_ok`."""
     folders = [new_folder(tmp_path / "runs", "a") for _ in range(3)]
 
     assert [folder.name for folder in folders] == ["a", "a-2", "a-3"]

@@ -47,7 +47,7 @@ def other_process(folder: Path) -> Iterator[None]:
 def test_a_folder_has_one_process_at_a_time(tmp_path):
     """Fault 2-20: the folder is free again after a kill, and holds nothing of the lock.
 
-    Seen red with a file as the lock, which outlives a kill."""
+    Seen to fail with a file as the lock, which outlives a kill."""
     with other_process(tmp_path), pytest.raises(ValueError, match="another process is at work in"), locked(tmp_path):
         pass
 
@@ -57,7 +57,7 @@ def test_a_folder_has_one_process_at_a_time(tmp_path):
 
 @pytest.mark.slow
 def test_a_run_is_not_resumed_twice(tmp_path, capsys, monkeypatch):
-    """Fault 2-20: nor is a folder of a ladder or a study used twice. Seen red without the locks."""
+    """Fault 2-20: nor is a folder of a ladder or a study used twice. Seen to fail without the locks."""
     run = tmp_path / "runs" / "ladder" / "mine"
     run.mkdir(parents=True)
     (run / CONFIG).write_text(json.dumps(TrainConfig().to_dict() | {"made_by": {}}))
@@ -86,7 +86,7 @@ def full_disk() -> Iterator[None]:
 
 
 def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path):
-    """Fault 2-20: and the old file is whole. Seen red with the error as it comes, which names no file."""
+    """Fault 2-20: and the old file is whole. Seen to fail with the error as it comes, which names no file."""
     path = tmp_path / "results.json"
     write_whole(path, b"old")
 
@@ -100,7 +100,8 @@ def test_a_full_disk_is_reported_with_the_name_of_the_file(tmp_path):
 
 @pytest.mark.parametrize("folder", ["missing", "file"])
 def test_a_folder_that_cannot_be_written_is_reported_with_the_name_of_the_file(tmp_path, folder):
-    """Fault 2-20: not with that of the part beside it. Seen red with the error as it comes (".results.json.4711")."""
+    """Fault 2-20: not with that of the part beside it. Seen to fail with the error as it comes
+    (".results.json.4711")."""
     (tmp_path / "file").touch()
 
     with pytest.raises(OSError, match=rf"{folder}/results\.json'$"):

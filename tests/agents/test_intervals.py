@@ -32,7 +32,7 @@ def covered(rates: list[tuple[float, float]], truth: float) -> float:
 def test_intervals_cover_at_their_stated_rate(deals, chances, least):
     """Of 2,000 samples of deals won in no, one or both seats: also few of them, and such as hardly ever differ.
 
-    Seen red without the two deals added (deals that hardly differ: 0.86), and with z for t (four deals: 0.89)."""
+    Seen to fail without the two deals added (deals that hardly differ: 0.86), and with z for t (four deals: 0.89)."""
     rng = np.random.default_rng(0)
     samples = rng.choice([0.0, 0.5, 1.0], (2000, deals), p=chances)
 
@@ -47,7 +47,7 @@ def test_intervals_cover_at_their_stated_rate(deals, chances, least):
 def test_intervals_are_clustered_by_deal():
     """Of 200 matches, whose deals are won in both seatings or in none, by the card that lies on top.
 
-    Seen red with the interval of single games (0.81)."""
+    Seen to fail with the interval of single games (0.81)."""
     options: dict[str, Any] = {"games": 200, "rules": ONE_RED_CARD, "max_decisions": 4}
 
     rates = [duel(OnLow(), Player("never", 0.0), seed=seed, **options).rate("on low") for seed in range(200)]
@@ -89,7 +89,7 @@ def test_a_match_stops_when_its_interval_is_narrow():
 def test_stopping_early_errs_no_more_often_than_stated():
     """Of 200 matches, each looked at up to three times, at most some 5 % exclude the truth.
 
-    Seen red with a level of 95 % at each look (0.125)."""
+    Seen to fail with a level of 95 % at each look (0.125)."""
     rules, stop = ONE_RED_CARD, Stop(threshold=0.25)
 
     results = [duel(HALF, SURE, games=2048, rules=rules, seed=seed, stop=stop) for seed in range(200)]

@@ -42,8 +42,8 @@ def members_met(league: League, games: int = 30_000) -> npt.NDArray[np.float64]:
 
 @pytest.mark.parametrize(("sharpness", "shares"), [(0.0, [1 / 3] * 3), (1.0, [1 / 15, 5 / 15, 9 / 15])])
 def test_hard_opponents_are_met_more_often(sharpness, shares):
-    """Win rates of 0.9, 0.5 and 0.1, each drawn to one half by two games: weights 1 - w. Seen red with the weights w,
-    and without the sharpness."""
+    """Win rates of 0.9, 0.5 and 0.1, each drawn to one half by two games: weights 1 - w. Seen to fail with the weights
+    w, and without the sharpness."""
     league = League(LeagueConfig(1.0, BOTS, sharpness=sharpness), 0)
     for member, wins in enumerate((89, 49, 9)):
         note(league, member, 98, wins)
@@ -53,7 +53,7 @@ def test_hard_opponents_are_met_more_often(sharpness, shares):
 
 
 def test_a_sharper_choice_is_sharper():
-    """Weights (1 - w)**2: 1 to 25 to 81. Seen red with sharpness 1 for all."""
+    """Weights (1 - w)**2: 1 to 25 to 81. Seen to fail with sharpness 1 for all."""
     league = League(LeagueConfig(1.0, BOTS, sharpness=2.0), 0)
     for member, wins in enumerate((89, 49, 9)):
         note(league, member, 98, wins)
@@ -62,7 +62,8 @@ def test_a_sharper_choice_is_sharper():
 
 
 def test_old_results_count_less_and_less():
-    """2,000 wins, then 2,000 losses: the wins count half by then. Seen red with a longer half-life and without one."""
+    """2,000 wins, then 2,000 losses: the wins count half by then. Seen to fail with a longer half-life and without
+    one."""
     league = League(LeagueConfig(1.0, BOTS), 0)
 
     note(league, 1, 2000, 2000)
@@ -73,7 +74,7 @@ def test_old_results_count_less_and_less():
 
 
 def test_only_games_with_opponents_that_have_ended_count(num_players):
-    """From any seat. Seen red when the winner of seat 0 counts, and when games count at every step."""
+    """From any seat. Seen to fail when the winner of seat 0 counts, and when games count at every step."""
     league = League(LeagueConfig(1.0, BOTS), 0)
     players = np.full(4 * num_players, num_players)
     table = np.full((4 * num_players, 8), 2, np.int16)
@@ -91,7 +92,7 @@ def test_only_games_with_opponents_that_have_ended_count(num_players):
 
 
 def test_a_snapshot_takes_the_place_of_the_oldest():
-    """Fixed opponents stay, and a new member begins without results. Seen red with the newest replaced, and with
+    """Fixed opponents stay, and a new member begins without results. Seen to fail with the newest replaced, and with
     the results of the one before."""
     league = League(LeagueConfig(0.5, BOTS[:1], snapshots=2), 0)
     names = ("random", "never_flex", "always_flex", "flex_when_stuck")
@@ -111,7 +112,7 @@ def test_a_snapshot_takes_the_place_of_the_oldest():
 
 def test_the_learner_sits_in_every_seat_equally_often(num_players):
     """Fault 24: alone, in the share of the games of each number of players that is asked for; everywhere else it plays
-    all seats. Seen red with the learner always in seat 0."""
+    all seats. Seen to fail with the learner always in seat 0."""
     league = League(LeagueConfig(0.25, BOTS), 0)
 
     table = league.seat_everyone(np.repeat([num_players, 9 - num_players if num_players < 8 else 2], 16_000))
@@ -127,7 +128,7 @@ def test_the_learner_sits_in_every_seat_equally_often(num_players):
 
 
 def test_games_that_go_on_keep_their_seats():
-    """Only those that have ended are seated anew, and the share stays. Seen red with all of them."""
+    """Only those that have ended are seated anew, and the share stays. Seen to fail with all of them."""
     league = League(LeagueConfig(0.5, BOTS), 0)
     players = np.repeat([2, 4], 500)
     table = league.seat_everyone(players)
@@ -144,7 +145,7 @@ def test_opponents_play_as_they_do_from_the_learners_right_and_left():
     """In games of 2 and 5 against one who never draws by choice: all that is not learned from is his, half of the games
     have exactly one seat that learns, and all seats of the others do.
 
-    Seen red with an opponent whose decisions are learned from, and with the network's action in place of his."""
+    Seen to fail with an opponent whose decisions are learned from, and with the network's action in place of his."""
     network = make_network(KINDS[0])
     config = GameConfig(players=(2, 5), num_envs=24, num_steps=20, rules=Rules(hand_size=2))
     rollout = Rollout(config, network, League(LeagueConfig(0.5, ("flex_any",)), 1), 1)
@@ -168,7 +169,8 @@ def test_opponents_play_as_they_do_from_the_learners_right_and_left():
 
 
 def test_the_learners_results_reach_the_league():
-    """Against one who plays at random, an opponent of the same strength wins as often. Seen red without `report`."""
+    """Against one who plays at random, an opponent of the same strength wins as often. Seen to fail without
+    `report`."""
     network = make_network(KINDS[0])
     network.policy.weight.data.zero_()
     rollout = Rollout(
@@ -189,7 +191,7 @@ def test_the_learners_results_reach_the_league():
 
 
 def test_a_restored_league_goes_on_as_the_original():
-    """Through JSON: results, generator and the place of the next snapshot. Seen red without each of them."""
+    """Through JSON: results, generator and the place of the next snapshot. Seen to fail without each of them."""
     config = LeagueConfig(0.5, BOTS[:1], snapshots=2)
     original = League(config, 3)
     for name in BOTS:
@@ -220,6 +222,6 @@ def test_a_restored_league_goes_on_as_the_original():
     ],
 )
 def test_leagues_that_make_no_sense_are_refused(settings: dict[str, Any], message):
-    """By the setting's name. Seen red without the checks."""
+    """By the setting's name. Seen to fail without the checks."""
     with pytest.raises(ValueError, match=re.escape(message)):
         LeagueConfig(**settings)

@@ -29,8 +29,8 @@ from uno_flex_env.policy_input import Decisions
 def test_a_planted_strength_is_recovered(num_players):
     """In seat 0 the policy wins if it plays, and in every other seat it comes too late.
 
-    Seen red when nobody moves on to another seat (`chairs` without the seating), and with the line-up turned the other
-    way than `winning_policies` thinks."""
+    Seen to fail when nobody moves on to another seat (`chairs` without the seating), and with the line-up turned the
+    other way than `winning_policies` thinks."""
     result = duel(HALF, SURE, num_players, games=3000 * num_players, rules=ONE_RED_CARD)
 
     rate, others = result.rate("half"), result.rate("sure")
@@ -62,7 +62,7 @@ def test_the_same_policy_in_several_seats_is_counted_once():
 def test_one_policy_in_all_seats_gets_its_fair_share_in_each(num_players):
     """Fault 24: seat 0 begins, and with two cards each that is worth a lot; over the seatings it cancels out.
 
-    Seen red when everybody keeps his seat."""
+    Seen to fail when everybody keeps his seat."""
     lineup = [Shifted(f"bot {place}", shift=place) for place in range(num_players)]
 
     result = replace(play_match(lineup, games=2000 * num_players, rules=SHORT), confidence=0.9999)
@@ -77,8 +77,8 @@ def test_one_policy_in_all_seats_gets_its_fair_share_in_each(num_players):
 def test_a_policy_against_itself_wins_exactly_its_share_of_every_deal(num_players):
     """Cards and keys are the same in every seating, so the same policy under another name plays the same games.
 
-    Seen red with the seating in the key of a decision, with the table's row in that of the cards, and with a count of
-    decisions that a finished game leaves behind."""
+    Seen to fail with the seating in the key of a decision, with the table's row in that of the cards, and with a count
+    of decisions that a finished game leaves behind."""
     result = duel(Shifted("this"), Shifted("that"), num_players, games=200 * num_players, num_envs=64)
 
     assert (result.by_deal("this") == 1 / num_players).all()
@@ -108,7 +108,7 @@ def test_games_are_rounded_up_to_whole_deals():
     assert duel("flex_any", "random", 3, games=100).winners.shape == (34, 3)
 
 
-# ---- Rounds that nobody wins ----
+# ---- Rounds without a winner ----
 
 
 def test_rounds_without_a_winner_count_for_nobody():
@@ -121,7 +121,7 @@ def test_rounds_without_a_winner_count_for_nobody():
 
 
 def test_endless_games_are_truncated_and_counted_apart():
-    """Seen red with the core's truncation taken for a round without a winner."""
+    """Seen to fail with the core's truncation taken for a round without a winner."""
     result = duel(Player("never", 0.0), Player("nor I", 0.0), rules={"hand_size": 1}, games=20, max_decisions=30)
 
     assert result.truncated == 20
@@ -134,7 +134,7 @@ def test_endless_games_are_truncated_and_counted_apart():
 
 @pytest.mark.slow
 def test_neither_workers_nor_rows_change_the_result():
-    """Seen red with luck from a generator of its own in each process, and with the row in the key of a deal."""
+    """Seen to fail with luck from a generator of its own in each process, and with the row in the key of a deal."""
     lineup: list[str | Policy] = ["flex_when_stuck", Shifted("shifted", shift=3), "random"]
 
     results = [
@@ -192,7 +192,7 @@ class Watching:
 def test_each_policy_sees_as_much_history_as_it_asks_for():
     """The latest events, of which the last is mostly that of the seat before.
 
-    Seen red with the longest history for all, and with its oldest events."""
+    Seen to fail with the longest history for all, and with its oldest events."""
     short, long, none = Watching("short", 2), Watching("long", 4), Watching("none", 0)
 
     play_match([short, long, none], games=30)
@@ -207,7 +207,7 @@ def test_each_policy_sees_as_much_history_as_it_asks_for():
 def test_all_games_at_one_decision_are_one_batch():
     """Each policy is asked once a step; with tables refilled at once few calls are small.
 
-    Seen red when tables wait for the longest game."""
+    Seen to fail when tables wait for the longest game."""
     one, other = Watching("one", 0), Watching("other", 0)
 
     result = duel(one, other, games=2000, num_envs=100)

@@ -49,7 +49,7 @@ def test_distributions_hold_for_a_hundred_thousand_masks(kind):
     """Fault 15: probabilities add up to one and are exactly 0 where illegal; entropy and divergence are what doubles
     say; no gradient is infinite or no number, and that of an illegal logit is exactly 0.
 
-    Seen red with -inf in place of -1e38 (NaN), with -1e4 (an illegal action is possible where all legal ones have
+    Seen to fail with -inf in place of -1e38 (NaN), with -1e4 (an illegal action is possible where all legal ones have
     -1e4), and without the mask."""
     for part in range(10):
         legal, logits = random_masks(ROWS, part), logits_like(kind, ROWS).requires_grad_()
@@ -85,7 +85,7 @@ def check_against_doubles(logits: Tensor, other: Tensor, legal: Tensor, spread: 
 def test_the_gradient_that_is_written_out_is_that_of_autograd(kind, dtype):
     """Of the log-probability of an action and of the entropy, each row weighed differently; an illegal logit has none.
 
-    Seen red without the entropy's own term, without that of the action, and with the sign turned round."""
+    Seen to fail without the entropy's own term, without that of the action, and with the sign turned round."""
     legal, logits = random_masks(ROWS), logits_like(kind, ROWS).to(dtype).requires_grad_()
     action = legal.float().multinomial(1, generator=torch.Generator().manual_seed(3)).squeeze(1)
     weights = torch.rand(2, ROWS, generator=torch.Generator().manual_seed(4)) - 0.5
@@ -107,7 +107,7 @@ def test_the_gradient_that_is_written_out_is_that_of_autograd(kind, dtype):
 def test_a_sample_is_always_possible(kind, dtype):
     """Fault 15: at 0, just below 1 and in between, whether the uniform numbers are floats or doubles.
 
-    Seen red with `<` in place of `<=`, which takes the first action at 0."""
+    Seen to fail with `<` in place of `<=`, which takes the first action at 0."""
     legal = random_masks(20_000)
     _, probs = masked_log_softmax(logits_like(kind, 20_000), legal)
     below = 1.0 - torch.finfo(dtype).eps / 2
@@ -136,7 +136,7 @@ def test_a_single_legal_action_is_certain():
 def test_numbers_computed_by_hand():
     """Probabilities 1/4 and 3/4 against 1/2 and 1/2, with an illegal action between.
 
-    Seen red with the divergence the other way around."""
+    Seen to fail with the divergence the other way around."""
     legal = torch.tensor([[True, False, True]])
     log_probs, probs = masked_log_softmax(torch.tensor([[0.0, 50.0, math.log(3.0)]]), legal)
     even, _ = masked_log_softmax(torch.zeros(1, 3), legal)
@@ -186,7 +186,7 @@ def test_every_kind_gives_finite_logits_and_values(config):
 def test_a_new_network_has_no_opinion(config):
     """All legal actions are about equally likely, and every position is worth about nothing.
 
-    Seen red without the small weights of the heads."""
+    Seen to fail without the small weights of the heads."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         network = ActorCritic(config)
@@ -202,7 +202,7 @@ def test_a_new_network_has_no_opinion(config):
 def test_every_parameter_learns(config):
     """A gradient reaches each of them, in the first step or the second (a residual block begins as the identity).
 
-    Seen red with a critic that is computed but not used, and with the events' answer left out."""
+    Seen to fail with a critic that is computed but not used, and with the events' answer left out."""
     network, inputs = make_network(config), inputs_for(config)
     reached = set[str]()
 
@@ -222,7 +222,7 @@ def test_every_parameter_learns(config):
 def test_the_history_is_read():
     """Who, what and how many cards, when, of each event: changing any of them changes the logits.
 
-    Seen red without each of the four embeddings."""
+    Seen to fail without each of the four embeddings."""
     config = KINDS[2]
     network, inputs = make_network(config), inputs_for(config)
     history = inputs["history"]
@@ -251,7 +251,7 @@ def test_a_history_that_is_missing_is_refused():
 def test_a_policy_does_not_depend_on_hidden_hands():
     """Fault 3: only the critic of training sees them; logits stay the same bit for bit, without them too.
 
-    Seen red with the policy's head on the critic's trunk."""
+    Seen to fail with the policy's head on the critic's trunk."""
     network, inputs = make_network(KINDS[3]), inputs_for(KINDS[3])
     generator = torch.Generator().manual_seed(3)
     noise = torch.randint(0, 2, (40, NUM_HIDDEN_FEATURES), dtype=torch.uint8, generator=generator)
@@ -276,7 +276,7 @@ def test_a_policy_does_not_depend_on_hidden_hands():
     ],
 )
 def test_networks_that_cannot_be_made_are_refused(settings, message):
-    """Seen red without each of the checks."""
+    """Seen to fail without each of the checks."""
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         NetworkConfig(**settings)
 
@@ -303,7 +303,7 @@ def decisions(masks: Any, seed: int = 0) -> Decisions:
 def test_a_network_never_plays_an_illegal_action(scale, greedy):
     """Faults 14 and 15: 20,000 random masks, also with one legal action, and extreme logits.
 
-    Seen red with the mask left out of `probabilities`."""
+    Seen to fail with the mask left out of `probabilities`."""
     rng = np.random.default_rng(0)
     policy = constant_policy(scale * rng.choice([-1.0, 1.0], NUM_ACTIONS), greedy=greedy)
     masks = random_masks(20_000).numpy()
@@ -316,7 +316,7 @@ def test_a_network_never_plays_an_illegal_action(scale, greedy):
 def test_a_network_plays_with_its_probabilities():
     """The softmax over the legal actions: chi-square of 20,000 choices; the greedy one takes the likeliest.
 
-    Seen red with a softmax over half of the logits."""
+    Seen to fail with a softmax over half of the logits."""
     logits = np.linspace(-2, 2, NUM_ACTIONS)
     legal = np.array([3, 50, 100, 150, 215])
     masks = np.zeros((20_000, NUM_ACTIONS))

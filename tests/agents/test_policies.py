@@ -86,7 +86,7 @@ def some_decisions(events: int) -> Decisions:
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_action_is_legal(spec):
     """Fault 14. In games that it plays by itself and in those that random play disturbs, for all numbers of players and
-    each switch, through all phases. Seen red with the expert's actions moved on by one."""
+    each switch, through all phases. Seen to fail with the expert's actions moved on by one."""
     policy, phases = policy_of(spec), set[int]()
     for num_players, rules in TABLES:
         env = VecEnv(16, num_players, rules, history=HISTORY, seed=3)
@@ -103,8 +103,8 @@ def test_every_action_is_legal(spec):
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_decision_depends_on_its_own_row_alone(spec):
-    """A batch is the same as each of its rows by itself, and as the batch in another order. Seen red with the expert's
-    ties broken by the place of a choice in the batch."""
+    """A batch is the same as each of its rows by itself, and as the batch in another order. Seen to fail with the
+    expert's ties broken by the place of a choice in the batch."""
     policy = policy_of(spec)
     decisions = some_decisions(policy.history)
     order = np.random.default_rng(0).permutation(len(decisions))
@@ -118,8 +118,8 @@ def test_a_decision_depends_on_its_own_row_alone(spec):
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_noise_is_all_the_luck(spec):
     """The same keys give the same actions, whatever has been asked in between; the answer is (B,) int64. The input is
-    read-only here, and it stays what it was. Seen red with an expert that adds a call counter to its noise, one that
-    writes into an observation, and one that answers in int32."""
+    read-only here, and it stays what it was. Seen to fail with an expert that adds a call counter to its noise, one
+    that writes into an observation, and one that answers in int32."""
     policy = policy_of(spec)
     decisions = some_decisions(policy.history)
     arrays = [array for array in vars(decisions).values() if array is not None]
@@ -171,7 +171,7 @@ def chi_square(policy: Policy) -> tuple[float, int]:
 
 def test_uniform_play_is_uniform_over_the_legal_actions():
     """Fault 18: nothing on illegal actions, and each legal one as likely as any other. The test below shows that the
-    check can fail; also seen red with one action in fifty drawn from all 216."""
+    check can fail; also seen to fail with one action in fifty drawn from all 216."""
     total, freedom = chi_square(make_policy("random"))
 
     assert abs(total - freedom) < 4 * np.sqrt(2 * freedom)
@@ -189,8 +189,8 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def test_keys_of_decisions_have_nothing_in_common():
-    """By seed, deal, seat and count: all are different, and neighbors along any of them are uncorrelated. Seen red with
-    keys that are sums, and with counts halved."""
+    """By seed, deal, seat and count: all are different, and neighbors along any of them are uncorrelated. Seen to fail
+    with keys that are sums, and with counts halved."""
     shape = (3, 40, 8, 30)
     axes = np.meshgrid(*(np.arange(size) for size in shape[1:]), indexing="ij")
     keys = np.stack([decision_noise(seed, *(axis.ravel() for axis in axes)) for seed in range(shape[0])]).reshape(shape)
@@ -203,8 +203,8 @@ def test_keys_of_decisions_have_nothing_in_common():
 
 
 def test_uniform_numbers_are_uniform_and_streams_differ():
-    """In [0, 1), flat by chi-square over 64 bins, each stream unlike the others, also from keys in sequence. Seen red
-    with the stream left out, and with the finalizer left out."""
+    """In [0, 1), flat by chi-square over 64 bins, each stream unlike the others, also from keys in sequence. Seen to
+    fail with the stream left out, and with the finalizer left out."""
     keys = np.arange(64_000, dtype=np.uint64)
     streams = [uniforms(keys, stream) for stream in range(4)]
 
@@ -222,7 +222,7 @@ def test_uniform_numbers_are_uniform_and_streams_differ():
 @pytest.mark.parametrize("spec", ["expert", "history", "search:20"])
 def test_policies_play_in_the_single_agent_environment(spec):
     """As `opponents` of UnoFlex-v0: every opponent's action is checked there, and equal seeds give equal episodes.
-    Seen red with keys that are drawn anew."""
+    Seen to fail with keys that are drawn anew."""
     episodes = []
     for _ in range(2):
         env = gymnasium.make("UnoFlex-v0", num_players=3, opponents=policy_of(spec), history=HISTORY)
@@ -299,7 +299,7 @@ def test_unknown_policies_are_refused_by_name(spec, message):
     ],
 )
 def test_a_name_says_which_network_plays(name, kind, network):
-    """Results hold for this file alone. Seen red with the prior of a search left out."""
+    """Results hold for this file alone. Seen to fail with the prior of a search left out."""
     spec = PolicySpec.parse(name)
 
     assert (spec.text, spec.kind, spec.network) == (name, kind, network)

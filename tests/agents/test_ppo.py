@@ -72,7 +72,7 @@ def test_the_clipped_loss_is_that_computed_by_hand():
     """Both actions have probability 1/2; the ratios to the old ones are 1, 1.25, 2 and 1/2, the clip is 0.2 and the
     advantages have mean 0 and deviation 1: min(1, 1) + min(-1.25, -1.2) + min(2, 1.2) + min(-0.5, -0.8) = 0.15.
 
-    Seen red with max for min, with the clipped term alone, without the clip, and with unbiased variances."""
+    Seen to fail with max for min, with the clipped term alone, without the clip, and with unbiased variances."""
     seen = experience([1.0, -1.0, 1.0, -1.0], old=[0.5, 0.4, 0.25, 1.0], values=[2.0, -2.0, 0.0, 0.0])
 
     metrics = PPO(PLAIN, blank_network(), CPU, 0).update(seen, 0.0)
@@ -90,7 +90,7 @@ def test_the_clipped_loss_is_that_computed_by_hand():
 def test_the_unit_of_advantages_does_not_matter(scale):
     """They are brought to mean 0 and deviation 1 over all decisions of an update, not of a minibatch.
 
-    Seen red without that, and with the mean of each minibatch."""
+    Seen to fail without that, and with the mean of each minibatch."""
     config = replace(PLAIN, minibatch_size=1, learning_rate=1e-12)
     seen = experience([5 * scale, 7 * scale, 5 * scale, 7 * scale], old=[0.5, 0.5, 0.5, 0.25])
 
@@ -104,7 +104,7 @@ def test_the_gradient_is_that_computed_by_hand():
     """Two decisions, advantages 1 for action 0 and -1 for action 1: (-1/2, 1/2) for the logits; targets of mean 1/4,
     half weight: -1/4 for the value. Longer than `max_gradient`, it is shortened; Adam's first step is the rate in each.
 
-    Seen red with a value loss that is halved twice, and without the rate of the schedule."""
+    Seen to fail with a value loss that is halved twice, and without the rate of the schedule."""
     network = blank_network()
     config = replace(PLAIN, max_grad_norm=0.5, learning_rate=0.25)
     seen = experience([1.0, -1.0], actions=[0, 1], values=[0.25, 0.25])
@@ -121,7 +121,7 @@ def test_a_ratio_beyond_the_clip_is_pushed_no_further(actions, old, moves):
     """The better action is already 1.25 times, the worse 0.83 times as likely as before: with a clip of 0.1 neither
     has a gradient. If they have moved the wrong way, both have.
 
-    Seen red without the clip."""
+    Seen to fail without the clip."""
     network = blank_network()
 
     metrics = PPO(replace(PLAIN, clip_coef=0.1, value_coef=0.0), network, CPU, 0).update(
@@ -135,7 +135,7 @@ def test_a_ratio_beyond_the_clip_is_pushed_no_further(actions, old, moves):
 def test_the_entropy_bonus_pulls_towards_even_odds():
     """Probabilities 3/4 and 1/4 have an entropy of 0.562; its slope is -3/4 * (ln 3/4 + 0.562) = -0.206 and 0.206.
 
-    Seen red with the opposite sign."""
+    Seen to fail with the opposite sign."""
     network = blank_network(math.log(3.0))
     config = replace(PLAIN, entropy_coef=2.0, value_coef=0.0, max_grad_norm=10.0)
 
@@ -151,7 +151,7 @@ def test_the_magnet_pulls_back():
     """The magnet is the network as it was at first, with even odds; by now it has 3/4 and 1/4, a divergence of
     3/4 ln 3/2 + 1/4 ln 1/2 = 0.131 from it, with a slope of 3/4 * (ln 3/2 - 0.131) = 0.206.
 
-    Seen red with the opposite sign, and with a magnet that is the network itself."""
+    Seen to fail with the opposite sign, and with a magnet that is the network itself."""
     network = blank_network()
     ppo = PPO(replace(PLAIN, magnet_coef=2.0, value_coef=0.0, max_grad_norm=10.0), network, CPU, 0)
     network.policy.bias.data[0] = math.log(3.0)
@@ -166,7 +166,7 @@ def test_the_magnet_pulls_back():
 def test_the_magnet_follows_now_and_then():
     """After every second update it is a copy of the policy, and stays that when the policy moves on.
 
-    Seen red when it follows at once, and when it never does."""
+    Seen to fail when it follows at once, and when it never does."""
     network = make_network(KINDS[0])
     ppo = PPO(replace(PLAIN, magnet_coef=0.1, magnet_every=2), network, CPU, 0)
     assert ppo.magnet is not None
@@ -184,7 +184,7 @@ def test_the_magnet_follows_now_and_then():
 
 @pytest.mark.parametrize(("progress", "rate", "bonus"), [(0.0, 1e-3, 0.02), (0.25, 7.75e-4, 0.0155), (1.0, 1e-4, 2e-3)])
 def test_rates_fall_in_a_straight_line(progress, rate, bonus):
-    """From the first value to the last. Seen red with the ends exchanged."""
+    """From the first value to the last. Seen to fail with the ends exchanged."""
     config = PPOConfig(
         learning_rate=1e-3,
         update_epochs=1,
@@ -207,7 +207,7 @@ def test_illegal_logits_are_never_read():
     """Fault 18: whatever the network says of illegal actions, loss and step are the same bit for bit, and those logits
     stay where they are. There is no bootstrap from actions: the critic values positions.
 
-    Seen red with the mask left out of the loss."""
+    Seen to fail with the mask left out of the loss."""
     outcomes = []
     for illegal in (0.0, 1e4, -1e4):
         network = blank_network(0.3, -0.2)
@@ -223,7 +223,7 @@ def test_illegal_logits_are_never_read():
 def test_each_decision_is_learned_from_once_an_epoch():
     """25 of 40 rows, in parts of 13 and 12 for a minibatch of 10 that does not divide them, in another order each time.
 
-    Seen red with all rows, and with one order for all epochs."""
+    Seen to fail with all rows, and with one order for all epochs."""
     network = blank_network()
     seen = experience([0.0] * 40)
     used = torch.arange(3, 28)
@@ -255,7 +255,7 @@ def learned(config: NetworkConfig = KINDS[0], seed: int = 0, **ppo: Any) -> dict
 
 @pytest.mark.parametrize("config", KINDS, ids=NAMES)
 def test_the_same_seed_gives_the_same_weights(config):
-    """Bit for bit; another seed others. Seen red with the global generator's order of decisions."""
+    """Bit for bit; another seed others. Seen to fail with the global generator's order of decisions."""
     first, again, other = (learned(config, seed) for seed in (1, 1, 2))
 
     assert all(torch.equal(first[name], again[name]) for name in first)
@@ -263,7 +263,7 @@ def test_the_same_seed_gives_the_same_weights(config):
 
 
 def test_global_generators_are_neither_used_nor_disturbed():
-    """Fault 6, by numpy, torch and Python. Seen red with `torch.randperm` without a generator."""
+    """Fault 6, by numpy, torch and Python. Seen to fail with `torch.randperm` without a generator."""
     torch.manual_seed(1)
     before = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()  # type: ignore[index]  # noqa: NPY002
     network = make_network(KINDS[0])
@@ -281,7 +281,7 @@ def test_global_generators_are_neither_used_nor_disturbed():
 def test_half_precision_learns_about_the_same():
     """bfloat16 in the matrix products alone: losses within two percent, a step in nearly the same direction.
 
-    Seen red without autocast."""
+    Seen to fail without autocast."""
     steps, reports = [], []
     for precision in ("float32", "bfloat16"):
         network = make_network(KINDS[0])
@@ -313,7 +313,7 @@ def test_precision_and_device_are_those_asked_for():
 
 
 def test_a_loss_that_is_no_number_stops_the_learner():
-    """It says which update and what was computed; the network is as before. Seen red without the check."""
+    """It says which update and what was computed; the network is as before. Seen to fail without the check."""
     network = make_network(KINDS[0])
     ppo = PPO(PLAIN, network, CPU, 0)
     seen = real_experience(network)
@@ -328,7 +328,7 @@ def test_a_loss_that_is_no_number_stops_the_learner():
 
 
 def test_a_gradient_that_is_no_number_stops_the_learner():
-    """Also where the loss is one; the network is as before. Seen red when the loss alone is looked at."""
+    """Also where the loss is one; the network is as before. Seen to fail when the loss alone is looked at."""
     network = blank_network()
     network.policy.bias.register_hook(lambda slope: slope * math.nan)  # type: ignore[no-untyped-call]
     ppo = PPO(PLAIN, network, CPU, 0)
@@ -358,6 +358,6 @@ def test_a_gradient_that_is_no_number_stops_the_learner():
     ],
 )
 def test_settings_out_of_bounds_are_refused(settings, message):
-    """By the setting's name. Seen red without the checks."""
+    """By the setting's name. Seen to fail without the checks."""
     with pytest.raises(ValueError, match=re.escape(message)):
         PPOConfig(**settings)

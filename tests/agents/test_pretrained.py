@@ -18,7 +18,7 @@ def test_there_is_a_champion():
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_each_is_small_described_and_names_no_place(file):
-    """At most 8 MB; a card beside it. Seen red with the folder of its run left in the file."""
+    """At most 8 MB; a card beside it. Seen to fail with the folder of its run left in the file."""
     card = file.with_suffix(".md").read_text(encoding="utf-8")
     network, about = load_network(file)
 
@@ -31,8 +31,8 @@ def test_each_is_small_described_and_names_no_place(file):
 @pytest.mark.slow
 @pytest.mark.parametrize(("players", "against"), [(2, "flex_when_stuck"), (2, "expert"), (4, "expert"), (8, "expert")])
 def test_the_champion_is_as_strong_as_its_card_says(players, against):
-    """The rate of the card lies within the interval of a short match. Seen red with the network of `two_players` in its
-    place, which knows nothing of larger tables."""
+    """The rate of the card lies within the interval of a short match. Seen to fail with the network of `two_players` in
+    its place, which knows nothing of larger tables."""
     card = (PRETRAINED / "champion.md").read_text(encoding="utf-8")
     row = re.search(rf"^\| {players} \|.*$", card, re.MULTILINE)
     assert row is not None

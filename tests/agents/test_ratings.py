@@ -40,7 +40,7 @@ def planted(lineup: Sequence[str], deals: int = 4000, seed: int = 0, luck: float
 def test_planted_strengths_are_recovered_at_tables_of_all_sizes():
     """Two, three and five players, one policy in several seats; in points above the anchor.
 
-    Seen red with every policy counted as having one seat, and with the points of another base."""
+    Seen to fail with every policy counted as having one seat, and with the points of another base."""
     results = [
         planted(["weak", "fair"]),
         planted(["fair", "good", "best"]),
@@ -60,7 +60,7 @@ def test_planted_strengths_are_recovered_at_tables_of_all_sizes():
 def test_ratings_are_those_of_the_library_from_single_games():
     """`choix.mm_top1` maximizes the same likelihood, game by game.
 
-    Seen red with pairs that are not weighted by their table."""
+    Seen to fail with pairs that are not weighted by their table."""
     results = [planted(["weak", "fair", "fair", "good"], deals=100), planted(["best", "good", "weak"], deals=50)]
     names = ["weak", "fair", "good", "best"]
     games = [
@@ -96,7 +96,7 @@ def test_intervals_cover(monkeypatch, good, deals, luck):
     """Fault 2-2: of 200 tournaments, also with very few deals, with a policy that wins nearly every game, and where the
     games of a deal are mostly won by the same policy.
 
-    Seen red with the bootstrap of deals (at two deals 0.45), without the two extreme deals, and with half the
+    Seen to fail with the bootstrap of deals (at two deals 0.45), without the two extreme deals, and with half the
     variance."""
     monkeypatch.setitem(STRENGTHS, "good", good)
     truth = 400 * np.log10(good / 2)
@@ -111,7 +111,7 @@ def test_intervals_cover(monkeypatch, good, deals, luck):
 @pytest.mark.slow
 @pytest.mark.parametrize("deals", [1, 2, 5, 20])
 def test_intervals_cover_in_a_round_robin(deals):
-    """Fault 2-2: four policies, the first of which are the weakest. Seen red without the two extreme deals."""
+    """Fault 2-2: four policies, the first of which are the weakest. Seen to fail without the two extreme deals."""
     names = list(STRENGTHS)
     covered = []
     for seed in range(50):
@@ -128,7 +128,7 @@ def test_a_policy_that_wins_everything_may_be_stronger_than_any_number_says(deal
     """Fault 2-2: no upper end; the lower one rises with the deals. The intervals say the same of the rates: a win rate
     of up to 100 % is a rating of up to infinity.
 
-    Seen red with the bootstrap: every resample of a sweep is a sweep ("+802 [+802, +802]")."""
+    Seen to fail with the bootstrap: every resample of a sweep is a sweep ("+802 [+802, +802]")."""
     winners = np.tile(np.array([0, 1], np.int8), (deals, 1))  # the policy that sits in seat 0 of the first seating
     result = replace(planted(["best", "weak"], deals=deals), winners=winners)
 
@@ -145,8 +145,8 @@ def test_a_policy_that_wins_everything_may_be_stronger_than_any_number_says(deal
 
 
 def test_an_end_is_infinite_only_where_no_chain_of_wins_bounds_it():
-    """Fault 2-2: the best policy has swept the weak one, which has lost and won against the fair one. Seen red with the
-    chains turned round."""
+    """Fault 2-2: the best policy has swept the weak one, which has lost and won against the fair one. Seen to fail with
+    the chains turned round."""
     sweep = np.tile(np.array([0, 1], np.int8), (2000, 1))
     swept = replace(planted(["best", "weak"], 2000), winners=sweep)
 
@@ -161,7 +161,7 @@ def test_matches_of_the_same_deals_are_compared_deal_by_deal():
     """What they share cancels out of their differences: the same games under two names give the same rating, with an
     interval as narrow as many equal deals allow.
 
-    Seen red with the influences of both matches in different clusters."""
+    Seen to fail with the influences of both matches in different clusters."""
     result = planted(["weak", "fair"], deals=2000)
     renamed = replace(result, policies=("good", "fair"))
 

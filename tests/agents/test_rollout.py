@@ -48,7 +48,8 @@ def worthless(config: NetworkConfig) -> ActorCritic:
 def test_what_the_decisions_of_each_seat_are_paid_adds_up_to_its_result(reward, league):
     """Fault 1, with 2 to 8 players and rollouts so short that most decisions are answered in a later one.
 
-    Seen red when a seat is paid only on its own turn, and when a decision is paid what a later one of its seat was."""
+    Seen to fail when a seat is paid only on its own turn, and when a decision is paid what a later one of its seat
+    was."""
     network = worthless(KINDS[0])
     rollout = make_rollout(network, league, players=ALL, num_envs=28, num_steps=5, rules=SHORT, reward=reward)
 
@@ -72,7 +73,7 @@ def test_what_the_decisions_of_each_seat_are_paid_adds_up_to_its_result(reward, 
 def test_every_decision_is_learned_from_exactly_once_as_it_was_taken(config):
     """With the opponents' left out; what was seen, legal and done stays with it, also from one rollout to the next.
 
-    Seen red when decisions that are not answered are dropped, when they are handed out at once and again, and when
+    Seen to fail when decisions that are not answered are dropped, when they are handed out at once and again, and when
     any of the arrays is left out of `_of_decisions`."""
     network = make_network(config)
     rollout = make_rollout(network, MIXED, players=ALL, num_envs=28, num_steps=3, rules=SHORT)
@@ -96,7 +97,7 @@ def test_every_decision_is_learned_from_exactly_once_as_it_was_taken(config):
 def test_probabilities_and_values_are_those_of_the_network_that_decided(config):
     """Computed anew from what each decision says that it saw.
 
-    Seen red with the log-probabilities of the next step."""
+    Seen to fail with the log-probabilities of the next step."""
     network = make_network(config)
     rollout = make_rollout(network, players=(2, 4), num_envs=12, num_steps=5)
 
@@ -152,8 +153,8 @@ def scripted_targets(final: list[float], lam: float, final_values: list[float] |
 def test_targets_of_a_finished_game_are_those_computed_by_hand(lam, expected):
     """Fault 2: the last reward is in the targets of both seats, and nothing is expected after it.
 
-    Seen red with the value of the table's next decision in place of the seat's own, with the loser's pay left out, and
-    with gamma for each turn of the table."""
+    Seen to fail with the value of the table's next decision in place of the seat's own, with the loser's pay left out,
+    and with gamma for each turn of the table."""
     assert scripted_targets([1.0, -1.0], lam) == pytest.approx(expected, abs=1e-6)
     assert scripted_targets([1.0, -1.0], lam, final_values=[0.0, 0.0]) == pytest.approx(expected, abs=1e-6)
 
@@ -169,7 +170,7 @@ def test_targets_of_a_finished_game_are_those_computed_by_hand(lam, expected):
 def test_targets_of_a_game_cut_short_count_on_what_the_critic_expects(lam, expected):
     """Fault 2: 0.6 for seat 0, whose turn it was, and -0.4 for seat 1, discounted once.
 
-    Seen red when the end of a cut game is worth nothing."""
+    Seen to fail when the end of a cut game is worth nothing."""
     assert scripted_targets([0.0, 0.0], lam, final_values=[0.6, -0.4]) == pytest.approx(expected, abs=1e-6)
 
 
@@ -177,7 +178,7 @@ def test_targets_of_a_game_cut_short_count_on_what_the_critic_expects(lam, expec
 def test_targets_of_random_games_are_those_of_a_plain_recursion(lam, num_players):
     """Seat by seat with explicit lists: also games that go on, opponents who are not learned from, and cut games.
 
-    Seen red when an opponent's decision stands for the seat's next one."""
+    Seen to fail when an opponent's decision stands for the seat's next one."""
     rng = np.random.default_rng(num_players)
     steps, games, gamma = 40, 30, 0.8
     seats = rng.integers(0, num_players, (steps, games)).astype(np.int8)
@@ -216,7 +217,7 @@ def test_a_game_cut_short_is_worth_what_the_critic_says_of_its_end(config):
     next; after the end of a finished game nothing, of a cut one what each seat saw at its end. A critic that sees all
     hands sees those at the end.
 
-    Seen red when cut games are worth nothing, when final values are left from an earlier step, when a finished game
+    Seen to fail when cut games are worth nothing, when final values are left from an earlier step, when a finished game
     counts as cut, and with the other hands of a cut game turned the other way around or left out."""
     network = make_network(config)
     rollout = make_rollout(network, players=(2, 3, 5), num_envs=12, num_steps=7, rules=SHORT, max_decisions=14)
@@ -252,7 +253,7 @@ def test_a_network_without_its_mask_is_found_out(monkeypatch):
 
 
 def test_an_opponent_with_an_illegal_answer_is_named():
-    """Fault 14. Seen red without the check in `_ask_opponents`."""
+    """Fault 14. Seen to fail without the check in `_ask_opponents`."""
 
     class Cheat:
         name, history = "cheat", 0
@@ -272,7 +273,7 @@ def test_an_opponent_with_an_illegal_answer_is_named():
 def test_actions_are_drawn_with_the_networks_probabilities():
     """The first decision of 20,000 games with four cards, against the sum of the probabilities of each.
 
-    Seen red with the same random number in all games."""
+    Seen to fail with the same random number in all games."""
     network = make_network(KINDS[0])
     torch.nn.init.zeros_(network.policy.weight)
     network.policy.bias.data = torch.linspace(-1, 1, 216)
@@ -305,7 +306,7 @@ def test_games_are_shared_evenly_among_the_numbers_of_players():
 def test_a_restored_rollout_goes_on_bit_for_bit(config, before):
     """Fault 22: in the midst of games with open decisions, mixed players and opponents, with a history.
 
-    Seen red with the open decisions, the seating, the generator or the games left as they are."""
+    Seen to fail with the open decisions, the seating, the generator or the games left as they are."""
     network = make_network(config)
     game: dict[str, Any] = {"players": (2, 3, 7), "num_envs": 21, "num_steps": 3, "rules": SHORT}
     original = make_rollout(network, MIXED, **game)
@@ -354,7 +355,7 @@ def test_other_seeds_are_other_games():
     ],
 )
 def test_games_that_cannot_be_played_are_refused(settings, message):
-    """By the setting's name. Seen red without the check of each."""
+    """By the setting's name. Seen to fail without the check of each."""
     with pytest.raises(ValueError, match=re.escape(message)):
         GameConfig(**settings)
 

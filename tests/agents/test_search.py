@@ -73,7 +73,7 @@ def half_of(masks: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_it_chooses_and_tries_what_the_mask_allows(method):
-    """Seen red with the mask ignored."""
+    """Seen to fail with the mask ignored."""
     views, _ = some_views()
     legal = np.array([view_mask(views, row) for row in range(len(views))])
     masks = half_of(legal)
@@ -116,7 +116,7 @@ def test_a_mask_restricts_the_first_decision_only():
 
 @pytest.mark.parametrize("spec", ["search:300,flex_when_stuck", "flat:300,flex_when_stuck", "network"])
 def test_a_policy_that_searches_chooses_from_its_mask(spec):
-    """Also where it would do something else. Seen red with the mask not passed on."""
+    """Also where it would do something else. Seen to fail with the mask not passed on."""
     positions = Positions.deal(np.arange(64), 3)
     observations, legal = positions.observe()
     masks = half_of(legal)
@@ -162,7 +162,7 @@ def view_mask(views: Views, row: int) -> np.ndarray:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_it_takes_the_move_that_wins(method):
-    """The last card fits; the default draws. Seen red with the wins of another seat counted."""
+    """The last card fits; the default draws. Seen to fail with the wins of another seat counted."""
     game = table("g5 | 0: g1 | 1: b4 b6 r1")
     draw, win = text_to_action("draw"), text_to_action("g1")
 
@@ -175,7 +175,7 @@ def test_it_takes_the_move_that_wins(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_it_gives_no_turn_to_whoever_is_about_to_win(method):
     """With two players a Skip brings another turn, with which seat 0 wins; a number lets seat 1 play, whose only card
-    fits in many worlds. Seen red with the wins of another seat counted."""
+    fits in many worlds. Seen to fail with the wins of another seat counted."""
     game = table("g5 | 0: gS g1 | 1: b4")
     skip, number = text_to_action("gS"), text_to_action("g1")
 
@@ -187,8 +187,8 @@ def test_it_gives_no_turn_to_whoever_is_about_to_win(method):
 
 
 def test_the_tree_lets_others_play_for_themselves():
-    """Seat 1 chooses its own best answers, so the tree promises seat 0 no more than playouts by bots do, 43 %. Seen red
-    with all wins counted for seat 0: then seat 1 helps it, and the tree promises 57 %."""
+    """Seat 1 chooses its own best answers, so the tree promises seat 0 no more than playouts by bots do, 43 %. Seen to
+    fail with all wins counted for seat 0: then seat 1 helps it, and the tree promises 57 %."""
     positions = Positions.deal(np.arange(12), 2, Rules(hand_size=2))
     views, defaults = positions.hide(), positions.observe()[1].argmax(axis=1)
 
@@ -214,7 +214,7 @@ def test_it_is_much_better_than_the_moves_it_begins_with(spec):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_handful_of_playouts_changes_nothing(method):
-    """Seen red without both the standard errors and the fewest simulations."""
+    """Seen to fail without both the standard errors and the fewest simulations."""
     views, defaults = some_views()
 
     actions, *_ = views.search(defaults, np.arange(len(views)), simulations=8, method=method)
@@ -237,7 +237,7 @@ def test_a_small_budget_is_no_worse_than_its_prior(spec):
 def test_the_confidence_is_the_one_that_was_asked_for(method):
     """The last card fits, the default draws and never wins at once; 1,000 standard errors are more than there can be.
 
-    Seen red for the flat search when it gave up a default that was 3 behind."""
+    Seen to fail for the flat search when it gave up a default that was 3 behind."""
     views, draw = view_of(table("g5 | 0: g1 | 1: b4 b6 r1")), text_to_action("draw")
 
     actions, *_ = views.search([draw], [1], simulations=400, method=method, confidence=1000.0)
@@ -290,7 +290,7 @@ def test_more_time_is_more_simulations(method):
 def test_a_network_keeps_to_its_time(monkeypatch):
     """Too little for a decision leaves the default, after no more than a single product.
 
-    Seen red when the first worlds were played whatever they took."""
+    Seen to fail when the first worlds were played whatever they took."""
     search = network_search("1ms")
     torch.nn.init.zeros_(search.prior.network.policy.weight)  # all legal actions are candidates
     ask, asked = search._ask, list[int]()
@@ -444,7 +444,7 @@ def test_a_network_that_needs_more_than_an_observation_guides_no_search():
 
 
 def test_a_network_that_has_learned_another_reward_guides_no_search(tmp_path):
-    """Its values are no chances to win. Seen red without the look at the file's notes."""
+    """Its values are no chances to win. Seen to fail without the look at the file's notes."""
     about = {"config": {"game": {"reward": "points"}}}
     save_network(tmp_path / "net.safetensors", make_network(NetworkConfig(width=16)), about)
 

@@ -103,8 +103,8 @@ def counted(tables: list[tuple[float, Table]], opponent: str, depth: int) -> flo
 def test_a_tinier_game_is_worth_what_counting_every_history_says(opponent: str, starter: int):
     """By other rules code and without worlds, beliefs that merge, or a graph.
 
-    Seen red when the opponent's choices are not weighed by their number, when a world that can come about in two ways
-    counts once, when an empty draw is forgotten, and when the player sees the opponent's hand."""
+    Seen to fail when the opponent's choices are not weighed by their number, when a world that can come about in two
+    ways counts once, when an empty draw is forgotten, and when the player sees the opponent's hand."""
     deck = cards(" ".join(TINIER.deck or {}))
     rules = {"hand_size": 1, "deck": TINIER.deck}
     orders = list(permutations(deck))
@@ -123,7 +123,7 @@ def test_a_tinier_game_is_worth_what_counting_every_history_says(opponent: str, 
 def test_a_belief_holds_only_tables_that_the_player_cannot_tell_apart():
     """And it says everything that there is to know: the core's own view of each table is the same.
 
-    Seen red when the player does not see which cards lie in the discard pile."""
+    Seen to fail when the player does not see which cards lie in the discard pile."""
     solution = solved(TINIER, "random")
     game = solution.game
 
@@ -163,8 +163,8 @@ def payoff(solution: Solution, opponent: str, starter: int, deal: int) -> float:
 def test_rounds_of_the_best_policy_pay_what_the_solver_says(opponent: str):
     """Against the core's bots, with the core's shuffles.
 
-    Seen red when the solver takes any action that is as good in the end, for example one that puts off a won round for
-    ever, and when it takes `flex_any` for somebody who draws by choice."""
+    Seen to fail when the solver takes any action that is as good in the end, for example one that puts off a won round
+    for ever, and when it takes `flex_any` for somebody who draws by choice."""
     solution = solved(TINY[opponent], opponent)
 
     for starter in (ME, THEM):
@@ -180,7 +180,7 @@ def test_on_the_tiny_deck_something_can_be_learned_without_a_memory(opponent: st
     """Endless rounds do not matter, the flex is worth something, and a policy that sees the present observation only,
     as a plain network does, reaches nearly the value of the best policy, which remembers everything.
 
-    Seen red when the deck against `flex_any` has one flex action."""
+    Seen to fail when the deck against `flex_any` has one flex action."""
     solution = solved(TINY[opponent], opponent)
     flexes = (solution.actions >= 0) & FLEX_ACTIONS[solution.actions]
 
@@ -231,7 +231,7 @@ def reached(folder: Path, opponent: str) -> tuple[float, float]:
 def test_ppo_learns_the_best_play_against_uniform_play(tmp_path: Path):
     """To 0.04 of what a round pays, 2 points of win rate, below the exact value; it can't be above.
 
-    Seen red when every seat gets the other's rewards, and with the learner's default entropy."""
+    Seen to fail when every seat gets the other's rewards, and with the learner's default entropy."""
     exact = solved(TINY["random"], "random").value()
     config = replace(learning("random", tmp_path, 700_000), league=LeagueConfig(1.0, ("random",)))
 
@@ -246,7 +246,7 @@ def test_ppo_learns_the_best_play_against_uniform_play(tmp_path: Path):
 def test_best_response_finds_the_exact_one_against_flex_any(tmp_path: Path):
     """To 0.05 of what a round pays, 2.5 points of win rate, of which half a point may be for want of a memory.
 
-    Seen red when the learner trains against another policy than the frozen one."""
+    Seen to fail when the learner trains against another policy than the frozen one."""
     exact = solved(TINY["flex_any"], "flex_any").value()
 
     response = best_response(

@@ -54,7 +54,8 @@ def note(job: tuple[Path, int]) -> int:
 
 @pytest.mark.slow
 def test_a_match_survives_the_death_of_a_worker(tmp_path):
-    """Fault 2-10: the games are the same as without. Seen red with a bare ProcessPoolExecutor (BrokenProcessPool)."""
+    """Fault 2-10: the games are the same as without. Seen to fail with a bare ProcessPoolExecutor
+    (BrokenProcessPool)."""
     (tmp_path / "there").touch()
     undisturbed = duel(KilledOnce(tmp_path / "there"), "random", games=600)
 
@@ -67,7 +68,8 @@ def test_a_match_survives_the_death_of_a_worker(tmp_path):
 
 @pytest.mark.slow
 def test_results_are_kept_and_come_in_order(tmp_path):
-    """Fault 2-10: what was finished before the kill does not run again. Seen red when all items are submitted anew."""
+    """Fault 2-10: what was finished before the kill does not run again. Seen to fail when all items are submitted
+    anew."""
     pool = WorkerPool(1)
 
     assert list(pool.map(note, [(tmp_path, number) for number in range(10)])) == list(range(10))
@@ -79,7 +81,7 @@ def test_results_are_kept_and_come_in_order(tmp_path):
 
 @pytest.mark.slow
 def test_workers_that_always_die_end_with_a_message(monkeypatch):
-    """Fault 2-10: an OSError, which the commands print. Seen red with retries without end."""
+    """Fault 2-10: an OSError, which the commands print. Seen to fail with retries without end."""
     monkeypatch.setattr(workers, "RESTARTS", 1)
 
     pool = WorkerPool(2)
@@ -90,7 +92,7 @@ def test_workers_that_always_die_end_with_a_message(monkeypatch):
 
 @pytest.mark.slow
 def test_errors_of_the_work_itself_are_not_retried():
-    """Seen red when any exception counts as the death of a worker."""
+    """Seen to fail when any exception counts as the death of a worker."""
     pool = WorkerPool(1)
     with pytest.raises(ZeroDivisionError):
         list(pool.map(divide, [1, 0, 2]))

@@ -136,7 +136,7 @@ def test_playouts_begin_at_any_decision():
 
 
 def test_a_playout_of_a_finished_round_is_its_result():
-    """Nothing is left to play; nobody wins: -1 and 0 points."""
+    """No card is left to play and no player wins: -1 and 0 points."""
     ended = []
     for rules, seed in ((SHORT, 1), (NO_MATCHES, 0)):
         state = State.deal(rules.core, 2, 1, seed)

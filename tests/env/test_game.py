@@ -415,7 +415,7 @@ def test_in_a_position_the_cards_not_named_are_drawn_in_an_order_of_the_seed():
             "g5 | 0: b2 | 1: b4 | pile | only",
             "draw draw",
             """
-            <Game ply 2: over, nobody wins, clockwise
+            <Game ply 2: over, no winner, clockwise
                top g5 color g | draw pile 0, discard pile 1
                0 + b2
                1 + b4>""",
@@ -580,7 +580,7 @@ def test_a_game_is_observed_as_in_the_environments():
 
 
 def test_a_bot_says_what_it_would_play():
-    """Fault 2-32: legal, by its seed, and nothing changes; nobody decides at the end. Seen to fail without
+    """Fault 2-32: legal, by its seed, and nothing changes; no player decides at the end. Seen to fail without
     the check of the end."""
     game, answers = Game(2, {"hand_size": 2}, seed=3), set()
     for seed in range(30):
@@ -594,7 +594,7 @@ def test_a_bot_says_what_it_would_play():
     while not game.is_over:
         game.play(game.bot_action("flex_when_stuck"))
     for ask in (game.observe, lambda: game.bot_action("random")):
-        with pytest.raises(ValueError, match="the round is over: nobody decides"):
+        with pytest.raises(ValueError, match="the round is over: no player has to decide"):
             ask()
 
 

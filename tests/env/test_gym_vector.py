@@ -223,7 +223,7 @@ class CutIsEnd(UnoFlexVectorEnv):
 
 @pytest.mark.parametrize("broken", [NextDeal, CutIsEnd])
 def test_the_check_of_truncation_can_fail(broken):
-    """Faults 2 and 12. Also seen red with a core that truncates right after the learner's last action."""
+    """Faults 2 and 12. Also seen to fail with a core that truncates right after the learner's last action."""
     with pytest.raises(AssertionError):
         check_truncation(short_games(2, broken), 2)
 

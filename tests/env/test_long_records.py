@@ -43,8 +43,8 @@ def seconds(work: Callable[[], object]) -> float:
     ids=["key twice", "inner key twice", "keys", "reshuffles", "deck", "actions", "one action"],
 )
 def test_reading_takes_time_in_proportion_to_the_length(text, reason):
-    """Fault 2-15: seen red with `names.count` for each key (seconds instead of milliseconds), and with the deck counted
-    again for each reshuffle. A message is no longer than a screen, whatever the record holds."""
+    """Fault 2-15: seen to fail with `names.count` for each key (seconds instead of milliseconds), and with the deck
+    counted again for each reshuffle. A message is no longer than a screen, whatever the record holds."""
 
     def refused() -> None:
         with pytest.raises(RecordError, match=reason) as refusal:

@@ -30,7 +30,7 @@ def wandering(num_players: int, rules: Rules, count: int = 12, steps: int = 15) 
 
 @pytest.mark.parametrize(("num_players", "rules"), TABLES)
 def test_each_row_is_the_game_that_it_would_be_alone(num_players, rules):
-    """State, turn, observation and mask. Seen red with `apply` that skips row 3."""
+    """State, turn, observation and mask. Seen to fail with `apply` that skips row 3."""
     positions, games = wandering(num_players, rules)
 
     assert [positions.state(row) for row in range(12)] == [game.state for game in games]
@@ -49,7 +49,7 @@ def test_each_row_is_the_game_that_it_would_be_alone(num_players, rules):
 
 
 def test_other_seats_see_the_table_but_may_not_act():
-    """Seen red with the mask of the current player written for every viewer."""
+    """Seen to fail with the mask of the current player written for every viewer."""
     positions, games = wandering(3, Rules(), steps=3)
     elsewhere = (positions.current_player + 1) % 3
 
@@ -95,7 +95,7 @@ def test_repeating_puts_copies_side_by_side():
 
 
 def test_turning_a_power_changes_what_is_legal():
-    """Rules 5: a red Power allows no flex side. Seen red with the old legal actions kept."""
+    """Rules 5: a red Power allows no flex side. Seen to fail with the old legal actions kept."""
     positions = Positions([table("g5 | 0: y2/g r1 | 1: b4 | power ++").state])
     twin = table("g5 | 0: y2/g r1 | 1: b4 | power -+").state
 
@@ -114,7 +114,7 @@ def test_some_power_of_those_who_play_is_green(green):
 
 
 def test_playouts_are_those_of_the_batch():
-    """The same bots to the same end, on any number of threads; the rows stay as they are. Seen red with the key of
+    """The same bots to the same end, on any number of threads; the rows stay as they are. Seen to fail with the key of
     row 0 used for all rows."""
     positions, games = wandering(3, Rules())
     keys = np.arange(40, dtype=np.uint64)

@@ -35,7 +35,7 @@ def check_reasons(game: Game) -> None:
 def test_exactly_the_illegal_actions_have_a_reason(game_of, rng, style):
     """In random games under random switches, hands and decks.
 
-    Seen red with a flex action that matches by its symbol under `flex_action_match="color"`."""
+    Seen to fail with a flex action that matches by its symbol under `flex_action_match="color"`."""
     for ply, game in enumerate(wander(deal(game_of), rng, style)):
         check_reasons(game)
         if ply == 200:

@@ -48,7 +48,7 @@ def view(game: Game, seat: int) -> np.ndarray:
 def test_a_player_sees_the_same_from_every_chair(num_players, rules):
     """Moving everybody on by k seats changes nobody's observation or legal actions, all game long.
 
-    Seen red with `egocentric()` returning the bits unturned, and with put_sizes() not turning the sizes."""
+    Seen to fail with `egocentric()` returning the bits unturned, and with put_sizes() not turning the sizes."""
     tables = rotated_tables(num_players, seed=num_players, rules=rules)
     choose = random.Random(1)
     for _ in range(60):

@@ -130,7 +130,7 @@ def test_the_comparison_with_aec_can_fail(monkeypatch, spoil):
 def test_histories_are_what_the_actions_imply():
     """Seat offset of the actor, action, and the cards that all hands gained in it.
 
-    Seen red with events that are kept across deals."""
+    Seen to fail with events that are kept across deals."""
     env = VecEnv(4, 4, EVERY_PHASE, history=6, seed=2)
     env.reset()
     games = [Game(4, EVERY_PHASE, seed=env.batch.episode_seed(row)) for row in range(4)]
@@ -337,7 +337,7 @@ def test_the_first_deal_is_of_all_games():
 def test_an_illegal_action_is_refused_and_no_game_moves(num_threads):
     """Fault 19: the message names the first such game, the action and what is legal.
 
-    Seen red with a `find_illegal` in core/kernel.cpp that finds none."""
+    Seen to fail with a `find_illegal` in core/kernel.cpp that finds none."""
     env = VecEnv(8, 2, num_threads=num_threads, seed=4)
     env.reset()
     actions = env.sample().copy()
@@ -435,7 +435,7 @@ def same_table(env: VecEnv) -> bytes:
 
 @pytest.mark.parametrize("num_players", range(2, 9))
 def test_hidden_hands_are_those_of_the_other_seats_clockwise(num_players: int) -> None:
-    """Seen red with the seats counted from seat 0 instead of from the current player."""
+    """Seen to fail with the seats counted from seat 0 instead of from the current player."""
     env = VecEnv(20, num_players, seed=5)
     env.reset()
     hand = observation.LAYOUT["hand"].slice

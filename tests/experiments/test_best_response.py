@@ -18,7 +18,7 @@ from uno_flex_env.seeding import derived_seed
 
 @pytest.mark.slow
 def test_the_best_of_several_learners_is_measured_on_deals_that_did_not_choose_it(tmp_path: Path):
-    """Seen red when the worst learner is taken, and when it is measured on the deals of the selection."""
+    """Seen to fail when the worst learner is taken, and when it is measured on the deals of the selection."""
     learner = TrainConfig(
         name="answer",
         runs=tmp_path,

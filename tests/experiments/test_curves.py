@@ -23,7 +23,7 @@ def run(folder: Path, wins: Sequence[float], players: Sequence[int] = (2,)) -> P
 
 
 def test_a_curve_has_a_row_for_each_run_of_its_name(tmp_path):
-    """Seen red with measurements of other numbers of players mixed in."""
+    """Seen to fail with measurements of other numbers of players mixed in."""
     first, second = run(tmp_path / "a", [0.25, 0.5], (2, 4)), run(tmp_path / "a-2", [0.35, 0.75], (2, 4))
 
     two, four = curves(read_points(first) + read_points(second))
@@ -35,7 +35,7 @@ def test_a_curve_has_a_row_for_each_run_of_its_name(tmp_path):
 
 
 def test_the_picture_can_be_drawn_again_from_its_table(tmp_path, capsys):
-    """Seen red with the columns low and high exchanged in reading."""
+    """Seen to fail with the columns low and high exchanged in reading."""
     run(tmp_path / "a", [0.25, 0.5]), run(tmp_path / "b", [0.35, 0.75, 0.8])
     sources = [str(tmp_path / name) for name in "ab"]
     first, again = tmp_path / "first.png", tmp_path / "again.png"
@@ -64,7 +64,7 @@ def test_what_cannot_be_drawn_is_refused(tmp_path, capsys, sources, why):
 
 
 def test_a_table_of_something_else_and_another_kind_of_picture_are_refused(tmp_path, capsys):
-    """Before anything is written. Seen red without the checks."""
+    """Before anything is written. Seen to fail without the checks."""
     run(tmp_path / "a", [0.25, 0.5])
     (tmp_path / "b.csv").write_text("x,y\n1,2\n")
 

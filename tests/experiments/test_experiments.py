@@ -37,7 +37,7 @@ def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
     """By the command that its folder is named after, once there is the run that some are about; a run is named as its
     file is. It begins with a line that says what to expect.
 
-    Seen red with a letter changed in a name."""
+    Seen to fail with a letter changed in a name."""
     (tmp_path / "runs" / "quick").mkdir(parents=True)
     save_network(tmp_path / "runs" / "quick" / POLICY, ActorCritic(NetworkConfig(width=4)), {})
     monkeypatch.chdir(tmp_path)
@@ -84,7 +84,7 @@ def test_every_file_of_settings_can_be_read(path, tmp_path, monkeypatch):
 def test_a_bad_file_of_settings_is_refused(tmp_path, lines, message):
     """By the file's name and the setting's, with those that there are.
 
-    Seen red without the check of each kind of value."""
+    Seen to fail without the check of each kind of value."""
     path = tmp_path / "bad.toml"
     path.write_text(lines)
 
@@ -111,7 +111,7 @@ class Outer:
 def test_files_hold_what_differs():
     """Everything else keeps its default; whole numbers are floats too, lists are tuples, texts are paths.
 
-    Seen red with a default in place of a value, and without each of the conversions."""
+    Seen to fail with a default in place of a value, and without each of the conversions."""
     table = {"inner": {"size": 2, "names": ["x", "y"]}, "where": "there", "limit": 3, "mode": "b"}
 
     filled = from_table(Outer, table)
@@ -124,7 +124,7 @@ def test_files_hold_what_differs():
 
 
 def test_settings_survive_the_file_of_a_run(tmp_path, monkeypatch):
-    """What `--resume` reads is what `train` was given. Seen red with a setting left out of the file."""
+    """What `--resume` reads is what `train` was given. Seen to fail with a setting left out of the file."""
     monkeypatch.setattr("experiments.commands.train.run", lambda config, folder: 0)
     table = {
         "name": "x",
@@ -143,7 +143,7 @@ def test_settings_survive_the_file_of_a_run(tmp_path, monkeypatch):
 
 
 def test_flags_come_before_the_file():
-    """And the file before the defaults, wherever `--config` stands. Seen red with the file read last."""
+    """And the file before the defaults, wherever `--config` stands. Seen to fail with the file read last."""
     module = importlib.import_module("experiments.commands.train")
 
     config = parse(module, "train", ["--seed", "7", "--config", SMOKE, "--network.width", "8"])
@@ -157,7 +157,8 @@ def test_flags_come_before_the_file():
 
 @pytest.mark.parametrize("name", command.COMMANDS)
 def test_every_command_explains_itself(name, capsys):
-    """With status 0, an example, and each setting with its meaning. Seen red with a command that can't be imported."""
+    """With status 0, an example, and each setting with its meaning. Seen to fail with a command that can't be
+    imported."""
     with pytest.raises(SystemExit) as done:
         command.main([name, "--help"])
 
@@ -184,7 +185,7 @@ def flags(kind: type) -> list[str]:
 
 
 def test_the_commands_are_listed(capsys):
-    """Each with a line: all modules that explain themselves. Seen red with one left out."""
+    """Each with a line: all modules that explain themselves. Seen to fail with one left out."""
     modules = (ROOT / "experiments" / "commands").glob("*.py")
     assert set(command.COMMANDS) == {path.stem for path in modules if path.stem != "__init__"}
 
@@ -206,7 +207,7 @@ def test_the_commands_are_listed(capsys):
     ],
 )
 def test_bad_commands_are_refused(capsys, arguments: list[str], message):
-    """With status 2 and no traceback. Seen red without the translation of errors."""
+    """With status 2 and no traceback. Seen to fail without the translation of errors."""
     assert command.main(arguments) == 2
     assert message in capsys.readouterr().err
 
@@ -243,7 +244,7 @@ def test_bad_commands_are_refused(capsys, arguments: list[str], message):
 )
 def test_a_mistake_is_answered_with_the_near_name(tmp_path, monkeypatch, capsys, arguments, message):
     """Fault 2-30: `champion:greedi` ended in "No module named 'champion'", a config that isn't there in `[Errno 2]`, a
-    number too many in "Unrecognized options: 4". Seen red without `did_you_mean`, and each without its check."""
+    number too many in "Unrecognized options: 4". Seen to fail without `did_you_mean`, and each without its check."""
     (tmp_path / "runs" / "quick").mkdir(parents=True)
     save_network(tmp_path / "runs" / "quick" / POLICY, ActorCritic(NetworkConfig(width=4)), {})
     (tmp_path / "configs").symlink_to(ROOT / "configs")
@@ -260,7 +261,7 @@ def test_a_mistake_is_answered_with_the_near_name(tmp_path, monkeypatch, capsys,
 
 
 def test_near_settings_and_rules_are_offered(tmp_path):
-    """Fault 2-30, in files and in Python. Seen red without `did_you_mean`."""
+    """Fault 2-30, in files and in Python. Seen to fail without `did_you_mean`."""
     path = tmp_path / "bad.toml"
     path.write_text("[game.rules]\nstackin = true")
     with pytest.raises(ValueError, match=r"did you mean 'game\.rules\.stacking'"):
@@ -273,7 +274,7 @@ def test_near_settings_and_rules_are_offered(tmp_path):
 
 @pytest.mark.parametrize("flags", [["--stepz", "3"], ["--decisions", "many"], ["--decisions", "0"]])
 def test_bad_flags_are_refused(capsys, flags: list[str]):
-    """With status 2; the message names the setting. Seen red when a ValueError of the settings comes through."""
+    """With status 2; the message names the setting. Seen to fail when a ValueError of the settings comes through."""
     try:
         status: Any = command.main(["train", *flags])
     except SystemExit as refused:
@@ -300,7 +301,7 @@ def test_bad_flags_are_refused(capsys, flags: list[str]):
 )
 def test_every_other_command_runs(arguments: str, said, tmp_path, monkeypatch, capsys):
     """In seconds, and tells its result; the rest have smoke runs in test_training, test_sb3_training, test_network and
-    test_curves. Seen red with a command that ends before it says anything."""
+    test_curves. Seen to fail with a command that ends before it says anything."""
     monkeypatch.chdir(tmp_path)
 
     assert command.main(arguments.split()) == 0
@@ -309,7 +310,7 @@ def test_every_other_command_runs(arguments: str, said, tmp_path, monkeypatch, c
 
 
 def test_a_run_that_is_interrupted_says_so_by_its_status(monkeypatch):
-    """130, as shells do. Seen red without it."""
+    """130, as shells do. Seen to fail without it."""
 
     def interrupted(config: Config) -> int:
         raise KeyboardInterrupt
@@ -328,8 +329,8 @@ def test_a_run_that_is_interrupted_says_so_by_its_status(monkeypatch):
     ],
 )
 def test_threads_are_told_how_to_wait_before_torch_is_loaded(given, found):
-    """Later it would do nothing; what the user has set stays. Seen red with torch imported at the top of the module,
-    and without `setdefault`."""
+    """Later it would do nothing; what the user has set stays. Seen to fail with torch imported at the top of the
+    module, and without `setdefault`."""
     code = (
         "import os, sys, experiments.__main__ as command\n"
         "assert 'torch' not in sys.modules\n"

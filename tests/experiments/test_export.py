@@ -90,7 +90,7 @@ def test_onnxruntime_gives_the_probabilities_of_the_policy(kind):
     """At 3,840 positions of 2, 3, 4 and 8 players, in every phase of a round; exactly 0 where illegal. The value, too,
     but none where the critic sees all hands.
 
-    Seen red with the mask left out, with the events in the opposite order, and with the logits halved."""
+    Seen to fail with the mask left out, with the events in the opposite order, and with the logits halved."""
     network = make_network(KINDS[kind])
     policy, file = NetworkPolicy(network, "x"), session(exported(kind))
     phases = np.zeros(LAYOUT["phase"].shape, np.int64)
@@ -119,7 +119,7 @@ def test_onnxruntime_gives_the_probabilities_of_the_policy(kind):
 def test_a_batch_has_any_size(kind):
     """One row, or all; a row's answer does not depend on the others.
 
-    Seen red with a file of fixed shapes."""
+    Seen to fail with a file of fixed shapes."""
     file = session(exported(kind))
     (seen,) = positions(4, KINDS[kind].events, steps=1, games=300)
 
@@ -137,7 +137,7 @@ def test_a_batch_has_any_size(kind):
 def test_nothing_illegal_is_ever_played(players):
     """Fault 14. Whole games in the environment in which an illegal action is an error.
 
-    Seen red with the mask left out."""
+    Seen to fail with the mask left out."""
     file, rng = session(exported(RESIDUAL)), np.random.default_rng(players)
     env = VecEnv(16, players, seed=players)
     env.reset()
@@ -155,7 +155,7 @@ def test_masks_of_other_dtypes_mean_the_same_or_are_refused():
     """Faults 14 and 17. As int8 after bool, and where another number than 1 means legal; a bool mask as it is gets
     onnxruntime's own error, not another meaning.
 
-    Seen red with `action_mask == 1` in the file."""
+    Seen to fail with `action_mask == 1` in the file."""
     file = session(exported(MLP))
     (seen,) = positions(3, 0, steps=1)
     mask = seen.action_mask.astype(bool)
@@ -171,7 +171,8 @@ def test_masks_of_other_dtypes_mean_the_same_or_are_refused():
 def test_extreme_logits_leave_illegal_actions_at_zero():
     """Fault 15, in the file: logits of +-1e4, and rows in which one action is legal, or none.
 
-    Seen red with -1e4 in place of the mask, and without the second mask: a row without legal actions was uniform."""
+    Seen to fail with -1e4 in place of the mask, and without the second mask: a row without legal actions was
+    uniform."""
     network = make_network(KINDS[MLP])
     with torch.no_grad():
         network.policy.weight.zero_()
@@ -192,7 +193,7 @@ def test_extreme_logits_leave_illegal_actions_at_zero():
 def test_the_file_describes_itself(kind):
     """Observation and actions by name, what it was made for and by; inputs and outputs as they are.
 
-    Seen red without one of the parts, and with a dtype changed in the file or in its words."""
+    Seen to fail without one of the parts, and with a dtype changed in the file or in its words."""
     file = session(exported(kind))
     facts = {name: json.loads(fact) for name, fact in file.get_modelmeta().custom_metadata_map.items()}
 
@@ -219,7 +220,7 @@ def test_the_file_describes_itself(kind):
 def test_a_file_holds_nothing_of_the_machine_that_made_it():
     """The same network gives the same bytes, without a path.
 
-    Seen red with the exporter's notes left in."""
+    Seen to fail with the exporter's notes left in."""
     again = to_onnx(make_network(KINDS[HISTORY]), {"decisions": 7, "kind": "history"})
 
     assert again == exported(HISTORY)
@@ -243,7 +244,7 @@ def saved(folder: Path, network: ActorCritic | None = None) -> Path:
 def test_a_network_is_exported_by_its_name(tmp_path, monkeypatch, capsys):
     """Fault 22. In the current folder under the name of its run, or where it is told to; in place of what was there.
 
-    Seen red with a file of another kind, and with the name of the file in the run."""
+    Seen to fail with a file of another kind, and with the name of the file in the run."""
     monkeypatch.chdir(tmp_path)
     saved(tmp_path)
     Path("other.onnx").write_bytes(b"old")
@@ -261,7 +262,7 @@ def test_a_network_is_exported_by_its_name(tmp_path, monkeypatch, capsys):
     "policy", ["flex_any", "expert", "random", "search:200", "runs/mine:greedy", "nowhere", "runs", ""]
 )
 def test_what_is_no_network_is_refused_at_the_door(tmp_path, monkeypatch, policy):
-    """Bots, search, options, and what there is not. Seen red without the check."""
+    """Bots, search, options, and what there is not. Seen to fail without the check."""
     monkeypatch.chdir(tmp_path)
     saved(tmp_path)
 
@@ -279,7 +280,7 @@ def test_what_is_no_network_is_refused_at_the_door(tmp_path, monkeypatch, policy
     ],
 )
 def test_where_no_file_can_be_is_refused_at_the_door(tmp_path, monkeypatch, capsys, to, message):
-    """With status 2, before anything is computed or written. Seen red without each of the checks."""
+    """With status 2, before anything is computed or written. Seen to fail without each of the checks."""
     monkeypatch.chdir(tmp_path)
     saved(tmp_path)
     Path("folder.onnx").mkdir()
@@ -361,7 +362,7 @@ def not_a_number(path: Path) -> None:
 def test_a_file_that_was_tampered_with_is_refused(tmp_path, monkeypatch, capsys, tamper, message):
     """Fault 22. With status 2; no code in it runs, and an older export stays as it is.
 
-    Seen red without the check of format, environment and weights, without the comparison, and with a file that is
+    Seen to fail without the check of format, environment and weights, without the comparison, and with a file that is
     written before it is checked."""
     monkeypatch.chdir(tmp_path)
     tamper(saved(tmp_path) / POLICY)
@@ -378,7 +379,7 @@ def test_a_file_that_was_tampered_with_is_refused(tmp_path, monkeypatch, capsys,
 def test_a_file_that_plays_otherwise_is_not_written(tmp_path, monkeypatch, capsys):
     """As if the exporter had a fault: the file of another network of the same shape.
 
-    Seen red with a comparison of shapes alone."""
+    Seen to fail with a comparison of shapes alone."""
     monkeypatch.chdir(tmp_path)
     saved(tmp_path)
     monkeypatch.setattr(
@@ -413,7 +414,7 @@ def play(file: Path, players: int) -> subprocess.CompletedProcess[str]:
 def test_the_example_plays_a_game_without_torch(tmp_path, kind, players):
     """Faults 14 and 22. What it prints is a game by the rules, replayed here, and each player's reward at its end.
 
-    Seen red with torch imported in the example, with the mask left out of the file, and with a reward missing."""
+    Seen to fail with torch imported in the example, with the mask left out of the file, and with a reward missing."""
     file = tmp_path / "x.onnx"
     file.write_bytes(exported(kind))
 
@@ -435,7 +436,7 @@ def test_the_example_plays_a_game_without_torch(tmp_path, kind, players):
 def test_the_example_refuses_files_of_others(tmp_path):
     """A network for something else, by its metadata; half of a file, by onnxruntime. Without a file it says its usage.
 
-    Seen red without the look at the metadata."""
+    Seen to fail without the look at the metadata."""
     model = onnx.load_from_string(exported(MLP))
     onnx.helper.set_model_props(model, {"environment": json.dumps({"name": "chess_v6"})})
     (tmp_path / "other.onnx").write_bytes(model.SerializeToString())
@@ -476,7 +477,7 @@ print(*seen)
 def test_the_champions_file_runs_no_code_when_it_is_loaded():
     """Fault 22. In a process of its own: nothing is compiled, imported, unpickled or started.
 
-    Seen red with the weights in a pickle."""
+    Seen to fail with the weights in a pickle."""
     command_line = [sys.executable, "-c", WATCHED, "champion"]
     events = subprocess.run(command_line, capture_output=True, text=True, cwd=ROOT, check=True).stdout.split()
 
@@ -486,7 +487,7 @@ def test_the_champions_file_runs_no_code_when_it_is_loaded():
 
 @pytest.mark.slow
 def test_the_champion_is_exported(tmp_path, capsys):
-    """As it comes with the project. Seen red with the file moved away."""
+    """As it comes with the project. Seen to fail with the file moved away."""
     file = tmp_path / "champion.onnx"
 
     assert command.main(["export", "champion", "--to", str(file)]) == 0

@@ -25,7 +25,7 @@ def _elsewhere(tmp_path, monkeypatch):
 
 
 def test_the_cells_are_those_of_match_play(tmp_path, capsys):
-    """Seen red with the seed of the ladder left out."""
+    """Seen to fail with the seed of the ladder left out."""
     assert main(["ladder", *SMALL, "--seed", "4"]) == 0
 
     rate = duel("random", "flex_when_stuck", 3, games=60, seed=4).rate("random")
@@ -56,7 +56,7 @@ def test_what_lies_there_is_not_played_again(tmp_path, capsys):
 
 @pytest.mark.parametrize("other", [["--seed", "9"], ["--rules.stacking"]], ids=["seed", "rules"])
 def test_other_settings_are_not_mixed_in(tmp_path, capsys, other):
-    """Seen red with either of them left out of the conditions."""
+    """Seen to fail with either of them left out of the conditions."""
     main(["ladder", *SMALL])
 
     assert main(["ladder", *SMALL, *other]) == 2
@@ -84,7 +84,7 @@ def test_results_of_other_weights_are_not_kept(tmp_path):
 
 
 def test_results_against_other_weights_are_not_kept(tmp_path):
-    """The same for the network in all other seats. Seen red when only its name was kept."""
+    """The same for the network in all other seats. Seen to fail when only its name was kept."""
     save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=1), {})
     config = Config(policies=("random", "flex_any"), against=str(tmp_path / "net.safetensors"))
     (tmp_path / "results.json").write_text(json.dumps({"settings": config.conditions(), "rates": []}))
@@ -112,7 +112,7 @@ def test_the_opponent_itself_needs_no_games():
 def test_the_page_shows_the_committed_results(name):
     """With the committed settings and the present champion: `read_rates` refuses those of others.
 
-    Seen red with one figure changed, and with another champion."""
+    Seen to fail with one figure changed, and with another champion."""
     config = read(Config, ROOT / "configs" / "ladder" / f"{name}.toml")
 
     rates = read_rates(ROOT / "docs" / name, config.conditions())

@@ -50,7 +50,7 @@ def _planted(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("command", TABLES)
 def test_a_class_in_a_settings_file_is_not_imported(capsys, command):
-    """Fault 2-18: the message says how to allow it. Seen red when `make_policy` imports whatever it is given."""
+    """Fault 2-18: the message says how to allow it. Seen to fail when `make_policy` imports whatever it is given."""
     Path("settings.toml").write_text(TABLES[command])
 
     assert main([command, "--config", "settings.toml"]) == 2
@@ -60,7 +60,7 @@ def test_a_class_in_a_settings_file_is_not_imported(capsys, command):
 
 
 def test_a_class_in_the_settings_of_a_run_is_not_imported(capsys):
-    """Fault 2-18: with the input of the fault, `sys:exit`. Seen red when it is imported and called (status 0)."""
+    """Fault 2-18: with the input of the fault, `sys:exit`. Seen to fail when it is imported and called (status 0)."""
     run = Path("run")
     run.mkdir()
     for name in ("sys:exit", "planted:Bot", "search:10,planted:Bot"):
@@ -75,7 +75,7 @@ def test_a_class_in_the_settings_of_a_run_is_not_imported(capsys):
 
 
 def test_a_class_that_the_command_line_names_is_imported(capsys):
-    """Also one that a file names, too. Seen red when the flags are not looked at."""
+    """Also one that a file names, too. Seen to fail when the flags are not looked at."""
     Path("settings.toml").write_text('policies = ["flex_any", "planted:Bot"]\ngames = 20\nworkers = 1')
 
     for arguments in (

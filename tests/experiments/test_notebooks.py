@@ -51,13 +51,13 @@ def kinds(cell: Any) -> set[str]:
 
 
 def test_text_and_notebook_come_in_pairs() -> None:
-    """Seen red when a text was copied to another name."""
+    """Seen to fail when a text was copied to another name."""
     assert len(TEXTS) >= 3
     assert [path.stem for path in TEXTS] == sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 
 
 def test_text_and_notebook_hold_the_same_cells(text: Path) -> None:
-    """`jupytext --sync notebooks/*.py` makes it so. Seen red when a word or a tag was changed in the text."""
+    """`jupytext --sync notebooks/*.py` makes it so. Seen to fail when a word or a tag was changed in the text."""
 
     def cells(notebook: Any) -> list[tuple[str, str, list[str]]]:
         return [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in notebook.cells]
@@ -66,7 +66,8 @@ def test_text_and_notebook_hold_the_same_cells(text: Path) -> None:
 
 
 def test_the_stored_notebook_was_run_from_top_to_bottom_without_a_complaint(text: Path) -> None:
-    """Seen red when a cell was run again, with a `warnings.warn` in a cell, an error stored, and the pictures gone."""
+    """Seen to fail when a cell was run again, with a `warnings.warn` in a cell, an error stored, and the pictures
+    gone."""
     cells = code(stored(text))
 
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
@@ -77,7 +78,7 @@ def test_the_stored_notebook_was_run_from_top_to_bottom_without_a_complaint(text
 
 
 def test_nothing_of_the_machine_is_stored(text: Path) -> None:
-    """Seen red when a cell printed `Path.home()`, and one `os.getcwd()`."""
+    """Seen to fail when a cell printed `Path.home()`, and one `os.getcwd()`."""
     notebook = stored(text)
     places = re.compile(r"(?<![\w.])/(home|root|tmp|work|usr|opt|var|private|Users)\b|[A-Z]:\\|ipykernel_\d")
 
@@ -89,8 +90,8 @@ def test_nothing_of_the_machine_is_stored(text: Path) -> None:
 def test_the_notebook_runs_and_shows_what_is_stored(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a small budget, in a fresh kernel. Seen red when outputs were cleared, when a stored number was changed in the
-    tour, and when a cell raised an error."""
+    """On a small budget, in a fresh kernel. Seen to fail when outputs were cleared, when a stored number was changed in
+    the tour, and when a cell raised an error."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # nobody's own settings
     notebook = jupytext.read(text)
     budgets = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
@@ -108,7 +109,7 @@ def test_the_notebook_runs_and_shows_what_is_stored(
 
 @pytest.mark.slow
 def test_running_a_notebook_again_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fault 2-34: `make notebooks` wrote the times of execution. Seen red with `jupyter execute`."""
+    """Fault 2-34: `make notebooks` wrote the times of execution. Seen to fail with `jupyter execute`."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     program = re.search(r"^EXECUTE := '(.*)'$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert program is not None

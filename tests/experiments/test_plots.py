@@ -23,7 +23,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def test_policies_of_a_ladder_are_dots_without_a_line(drawn):
-    """Fault 2-33: a line joined categories. Seen red with `fmt="o-"`."""
+    """Fault 2-33: a line joined categories. Seen to fail with `fmt="o-"`."""
     rungs(["random", "expert"], [2], {(name, 2): Rate(0.5, 0.4, 0.6, 0.5, 9) for name in ("random", "expert")}, "wins")
 
     data = drawn[0].axes[0].lines[0]
@@ -31,7 +31,7 @@ def test_policies_of_a_ladder_are_dots_without_a_line(drawn):
 
 
 def test_learning_curves_at_several_numbers_of_players_share_one_scale(drawn):
-    """Fault 2-33: seven panels had seven scales. Seen red without `sharey`."""
+    """Fault 2-33: seven panels had seven scales. Seen to fail without `sharey`."""
     steps = np.array([1e6, 2e6])
     wins = {2: np.array([[0.4, 0.6]]), 8: np.array([[0.1, 0.25]])}
     curve_plot([Curve("quick", "expert", n, steps, steps / 1e6, share) for n, share in wins.items()])

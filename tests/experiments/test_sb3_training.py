@@ -93,7 +93,7 @@ def positions(steps: int = 10) -> tuple[np.ndarray, np.ndarray]:
 def test_the_command_trains_measures_and_leaves_a_policy(tmp_path):
     """Fault 22: what it saves plays here, in another process, the very games that it was measured by there.
 
-    Seen red when the weights of the trunk are left out of the saved network, which is then an untrained one.
+    Seen to fail when the weights of the trunk are left out of the saved network, which is then an untrained one.
     """
     environ = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "OMP_NUM_THREADS": "1"}
     flags = "--decisions 2048 --game.num-envs 64 --game.num-steps 32 --ppo.minibatch-size 256 --league.every 1024"
@@ -117,7 +117,7 @@ def test_the_command_trains_measures_and_leaves_a_policy(tmp_path):
 
 
 def test_the_command_hands_over_to_the_learner_that_is_named(tmp_path, monkeypatch):
-    """And this project's own stays the default. Seen red when `train` looks at no name."""
+    """And this project's own stays the default. Seen to fail when `train` looks at no name."""
     asked = list[str]()
 
     def noted(config: TrainConfig) -> int:
@@ -148,7 +148,7 @@ def test_the_command_hands_over_to_the_learner_that_is_named(tmp_path, monkeypat
     ],
 )
 def test_settings_without_a_meaning_here_are_refused(tmp_path, capsys, flags, message):
-    """By name, with status 2, before a folder is made. Seen red when `check` is not called."""
+    """By name, with status 2, before a folder is made. Seen to fail when `check` is not called."""
     status = command.main(["train", "--config", str(FILE), "--runs", str(tmp_path / "runs"), *flags])
 
     assert status == 2
@@ -157,7 +157,7 @@ def test_settings_without_a_meaning_here_are_refused(tmp_path, capsys, flags, me
 
 
 def test_a_diverged_run_says_so(tmp_path, capsys):
-    """With status 1; the network on file is still one. Seen red when the weights are not looked at."""
+    """With status 1; the network on file is still one. Seen to fail when the weights are not looked at."""
     config = small(tmp_path, ppo=PPOConfig(value_coef=1e39, minibatch_size=256))
 
     status = sb3.train(config)
@@ -175,7 +175,7 @@ def test_a_diverged_run_says_so(tmp_path, capsys):
 def test_the_learner_learns_from_bots_and_past_selves(learned):
     """Fault 23: within seconds it wins several times as many games as an untrained network does.
 
-    Seen red when the learner's rewards are turned round, when the league is told nothing or the opposite, when the
+    Seen to fail when the learner's rewards are turned round, when the league is told nothing or the opposite, when the
     opponent never changes, and without snapshots.
     """
     run, monitor = learned
@@ -194,7 +194,7 @@ def test_the_learner_learns_from_bots_and_past_selves(learned):
 
 @pytest.mark.slow
 def test_a_seed_repeats_a_run(tmp_path):
-    """To the last bit, with opponents that choose by keys. Seen red when the opponents' keys come from a clock."""
+    """To the last bit, with opponents that choose by keys. Seen to fail when the opponents' keys come from a clock."""
     league = LeagueConfig(1.0, ("expert",), 2, 2048)
 
     runs = [
@@ -208,7 +208,7 @@ def test_a_seed_repeats_a_run(tmp_path):
 
 
 def test_the_charts_are_those_of_the_other_learner(tmp_path, monkeypatch):
-    """The same names in TensorBoard, strength with its interval first. Seen red when a name is misspelled."""
+    """The same names in TensorBoard, strength with its interval first. Seen to fail when a name is misspelled."""
     tags = set()
     monkeypatch.setattr(SummaryWriter, "add_scalar", lambda _, tag, *values: tags.add(tag))
 
@@ -256,7 +256,7 @@ def test_training_without_masks_is_refused(tmp_path):
 def test_probabilities_and_values_are_the_same_in_both(learned):
     """Of SB3's policy, of the copy of it that is measured, and of the file.
 
-    Seen red when any of trunk, policy and value is left out of what is copied.
+    Seen to fail when any of trunk, policy and value is left out of what is copied.
     """
     run, _ = learned
     observation, mask = positions()
@@ -280,7 +280,7 @@ def test_probabilities_and_values_are_the_same_in_both(learned):
 
 
 def test_a_copy_does_not_go_on_learning(tmp_path):
-    """Nor does the one that a snapshot plays with. Seen red when the copy shares the trunk."""
+    """Nor does the one that a snapshot plays with. Seen to fail when the copy shares the trunk."""
     config = small(tmp_path, decisions=2048, evaluation_games=10)
     run = sb3.Run(config, begin(config), num_threads=1)
     taken = run.policy()
@@ -295,7 +295,7 @@ def test_a_copy_does_not_go_on_learning(tmp_path):
 
 @pytest.mark.parametrize("kind", ["mlp", "residual"])
 def test_it_begins_as_the_other_learner_does(tmp_path, kind):
-    """With the very weights that its seed gives an `ActorCritic`. Seen red with SB3's own."""
+    """With the very weights that its seed gives an `ActorCritic`. Seen to fail with SB3's own."""
     config = small(tmp_path, network=NetworkConfig(kind, width=32))
 
     run = sb3.Run(config, begin(config), num_threads=1)
@@ -312,7 +312,8 @@ def test_it_begins_as_the_other_learner_does(tmp_path, kind):
 
 
 def test_the_command_prints_every_kind(capsys):
-    """Parameters, shapes and cost of each, with and without a privileged critic. Seen red when one kind is left out."""
+    """Parameters, shapes and cost of each, with and without a privileged critic. Seen to fail when one kind is left
+    out."""
     assert command.main(["networks", "--width", "8", "--seconds", "0.001", "--batches", "1", "3"]) == 0
 
     printed = capsys.readouterr().out
@@ -331,7 +332,7 @@ def test_the_command_prints_every_kind(capsys):
 
 @pytest.mark.parametrize("config", networks.Config(width=24, layers=3, history=5).networks(), ids=network_costs.title)
 def test_every_parameter_belongs_to_a_layer(config):
-    """Seen red when the layers within a block are skipped."""
+    """Seen to fail when the layers within a block are skipped."""
     network = ActorCritic(config)
 
     listed = sum(int(line.split()[-1].replace(",", "")) for line in network_costs.layers(network))
@@ -342,7 +343,7 @@ def test_every_parameter_belongs_to_a_layer(config):
 def test_multiply_adds_are_those_of_the_products():
     """Counted by hand: inputs times outputs of each layer; for the history the questions to 5 events and the answers.
 
-    Seen red when they are not halved (a multiplication and an addition are two operations).
+    Seen to fail when they are not halved (a multiplication and an addition are two operations).
     """
 
     def count(kind: Any, privileged: bool = False) -> int:
@@ -357,7 +358,7 @@ def test_multiply_adds_are_those_of_the_products():
 
 
 def test_larger_networks_cost_more():
-    """Microseconds of one decision. Seen red when the cost is that of an empty loop."""
+    """Microseconds of one decision. Seen to fail when the cost is that of an empty loop."""
     small, large = (
         network_costs.cost(ActorCritic(NetworkConfig(width=width)).eval(), 64, torch.float32, 0.02)
         for width in (16, 1024)
@@ -377,7 +378,7 @@ def test_larger_networks_cost_more():
     ],
 )
 def test_what_cannot_be_measured_is_refused(settings, message):
-    """Seen red without the checks."""
+    """Seen to fail without the checks."""
     with pytest.raises(ValueError) as refused:  # noqa: PT011 (the whole message is compared)
         networks.Config(**settings)
     assert str(refused.value) == message

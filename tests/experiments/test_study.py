@@ -38,7 +38,7 @@ def finished(tmp_path_factory) -> Path:
 def test_a_study_leaves_its_results_figures_and_appendix(finished):
     """All figures of the appendix are there, as PNG and SVG; the raw results name the settings.
 
-    Seen red with a figure of another name."""
+    Seen to fail with a figure of another name."""
     text = (finished / "appendix.md").read_text()
 
     shown = re.findall(r"!\[[^]]*\]\((figures/\w+)\.png\)", text)
@@ -58,7 +58,7 @@ def test_a_study_leaves_its_results_figures_and_appendix(finished):
 
 @pytest.mark.slow
 def test_every_question_is_answered_for_every_number_of_players(finished):
-    """With a row or a column for two and for three players. Seen red with only the first of them played."""
+    """With a row or a column for two and for three players. Seen to fail with only the first of them played."""
     text = (finished / "appendix.md").read_text()
 
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S))
@@ -84,7 +84,7 @@ def test_every_question_is_answered_for_every_number_of_players(finished):
 
 @pytest.mark.slow
 def test_an_interrupted_study_goes_on_to_the_same_results(finished, tmp_path, monkeypatch):
-    """Bit for bit, and without playing again what it has. Seen red when everything is played again."""
+    """Bit for bit, and without playing again what it has. Seen to fail when everything is played again."""
     played, run = list[str](), Job.run
 
     def until_the_tenth(job: Job) -> bytes:
@@ -107,8 +107,8 @@ def test_an_interrupted_study_goes_on_to_the_same_results(finished, tmp_path, mo
 @pytest.mark.slow
 @pytest.mark.parametrize("version", [uno_flex_env.__version__, "99.0"])
 def test_a_finished_study_is_drawn_again_from_its_results(finished, monkeypatch, version):
-    """Nothing is played, and the files keep the version that played. Seen red when it is, and when a later version is
-    refused."""
+    """Nothing is played, and the files keep the version that played. Seen to fail when it is, and when a later version
+    is refused."""
     files = [finished / "appendix.md", finished / "figures" / "power.svg", finished / "config.json"]
     before = [file.read_bytes() for file in files]
     monkeypatch.setattr(Job, "run", None)
@@ -120,7 +120,7 @@ def test_a_finished_study_is_drawn_again_from_its_results(finished, monkeypatch,
 
 
 def test_a_switch_for_two_players_is_looked_at_with_two_players_alone():
-    """At others it changes nothing (rule 9.3), so it would show the same deals again. Seen red without that."""
+    """At others it changes nothing (rule 9.3), so it would show the same deals again. Seen to fail without that."""
     played = {variant.name: players for variant, _, players in variants(Config(policy="flex_any"))}
 
     assert played.pop("two_player_reverse=pass") == (2,)
@@ -130,7 +130,7 @@ def test_a_switch_for_two_players_is_looked_at_with_two_players_alone():
 
 @pytest.mark.slow
 def test_an_unfinished_study_is_not_finished_by_another_version(finished, tmp_path, monkeypatch):
-    """Its numbers might differ. Seen red when the version is never compared."""
+    """Its numbers might differ. Seen to fail when the version is never compared."""
     out = tmp_path / "smoke"
     out.mkdir()
     (out / "config.json").write_bytes((finished / "config.json").read_bytes())
@@ -142,7 +142,7 @@ def test_an_unfinished_study_is_not_finished_by_another_version(finished, tmp_pa
 
 @pytest.mark.slow
 def test_workers_change_nothing(finished, tmp_path):
-    """Seen red when a part depends on how many there are."""
+    """Seen to fail when a part depends on how many there are."""
     assert study.main(smoke(tmp_path / "smoke", "--workers", "2")) == 0
 
     for name in RESULT_FILES:
@@ -154,13 +154,13 @@ def test_workers_change_nothing(finished, tmp_path):
 
 @pytest.mark.slow
 def test_results_of_other_settings_are_not_mixed(finished):
-    """Seen red without the comparison."""
+    """Seen to fail without the comparison."""
     with pytest.raises(ValueError, match="holds results of other settings, weights or another version"):
         study.main(smoke(finished, "--seed", "1"))
 
 
 def test_numbers_of_players_come_with_spaces():
-    """As in every other command. Seen red with commas."""
+    """As in every other command. Seen to fail with commas."""
     config = parse(study, "study", ["flex_timing", "--policy", "flex_any", "--players", "2", "3", "4"])
 
     assert (config.study, config.policy, config.players) == ("flex_timing", "flex_any", (2, 3, 4))
@@ -185,7 +185,7 @@ def test_numbers_of_players_come_with_spaces():
     ],
 )
 def test_settings_that_make_no_sense_are_refused(tmp_path, line, message):
-    """Seen red without each of the checks."""
+    """Seen to fail without each of the checks."""
     path = tmp_path / "bad.toml"
     path.write_text(line if "policy" in line or "[" in line[:1] else f"policy = 'flex_any'\n{line}")
 

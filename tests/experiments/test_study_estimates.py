@@ -33,7 +33,7 @@ def tried(rng: np.random.Generator, chances: list[float], kinds: list[int], deci
 def test_the_best_of_many_equal_moves_is_no_better_than_the_best_of_others():
     """Four flexes and one other play that all win half of the worlds.
 
-    Seen red when the best are measured in the worlds in which they were chosen: 12 points for nothing."""
+    Seen to fail when the best are measured in the worlds in which they were chosen: 12 points for nothing."""
     rng = np.random.default_rng(1)
 
     worth = tried(rng, [0.5] * 5, [0, 1, 2, 3, OTHER], 2000, 16).spend_or_hold()
@@ -45,7 +45,7 @@ def test_a_planted_advantage_is_found_and_covered():
     """A flex that wins 10 points more often, in 300 studies of 60 decisions each: the interval covers that in 95 % of
     them, excludes 0 in most, and excludes 0 as seldom as it says where there is no advantage.
 
-    Seen red with the interval half as wide, and with the sign of the difference turned round."""
+    Seen to fail with the interval half as wide, and with the sign of the difference turned round."""
     rng = np.random.default_rng(2)
     covered, found, false = [], [], []
     for _ in range(300):
@@ -63,7 +63,7 @@ def test_a_planted_advantage_is_found_and_covered():
 def test_what_is_clear_in_one_decision_is_so_by_chance_as_seldom_as_it_says():
     """Of two equal moves in 64 worlds, in at most one decision of twenty; of unequal ones the better one.
 
-    Seen red with half the standard error; and what is to be expected by chance with an unfair coin."""
+    Seen to fail with half the standard error; and what is to be expected by chance with an unfair coin."""
     rng = np.random.default_rng(3)
     equal, unequal = (tried(rng, [chance, 0.4], [0, OTHER], 2000, 64) for chance in (0.4, 0.75))
 
@@ -78,7 +78,7 @@ def test_what_is_clear_in_one_decision_is_so_by_chance_as_seldom_as_it_says():
 def test_candidates_are_told_apart_by_kind():
     """A decision without a flex, or without another play, has no difference between the two.
 
-    Seen red when the first candidate of the next decision is taken instead."""
+    Seen to fail when the first candidate of the next decision is taken instead."""
     rng = np.random.default_rng(4)
     only_draw = tried(rng, [1.0, 0.0], [2, DRAWING], 5, 8)
 
@@ -96,7 +96,7 @@ def test_no_decision_at_all_is_refused():
 
 def test_shares_of_events_cover_although_deals_have_unequal_numbers():
     """Deals with many events have a share of their own, so single events are not independent: of 500 samples of 80
-    deals about 95 % cover the share. Seen red with the events as the unit (0.64)."""
+    deals about 95 % cover the share. Seen to fail with the events as the unit (0.64)."""
     rng = np.random.default_rng(5)
     covered = []
     for _ in range(500):
@@ -110,7 +110,7 @@ def test_shares_of_events_cover_although_deals_have_unequal_numbers():
 
 def test_a_difference_of_two_estimates_covers():
     """Of 500 pairs of samples with means 0.3 and 0.2, of 80 and 200 deals, about 95 % of the differences cover 0.1, and
-    as many of samples with the same mean are not different. Seen red with the larger of the two widths alone."""
+    as many of samples with the same mean are not different. Seen to fail with the larger of the two widths alone."""
     rng = np.random.default_rng(8)
     shape = [(0.3, 80), (0.2, 200), (0.2, 80)]
     covered, same = [], []
@@ -131,7 +131,7 @@ def test_a_share_of_nothing_is_not_a_number():
 
 
 def test_p_values_are_uniform_where_there_is_nothing():
-    """Seen red with a one-sided test."""
+    """Seen to fail with a one-sided test."""
     rng = np.random.default_rng(6)
 
     p = [estimate(rng.choice([-1.0, 0.0, 1.0], 200, p=[0.2, 0.6, 0.2])).p for _ in range(1000)]
@@ -143,7 +143,7 @@ def test_p_values_are_uniform_where_there_is_nothing():
 def test_holm_is_the_textbook_example():
     """Four hypotheses at 0.01, 0.04, 0.03 and 0.005: adjusted 0.03, 0.06, 0.06 and 0.02, in the given order.
 
-    Seen red with Bonferroni's factor for all, and when adjusted values may fall."""
+    Seen to fail with Bonferroni's factor for all, and when adjusted values may fall."""
     family = {name: Estimate(0.1, 0.0, 0.2, 9, p) for name, p in zip("abcd", (0.01, 0.04, 0.03, 0.005), strict=True)}
 
     adjusted = holm(family)
@@ -154,7 +154,7 @@ def test_holm_is_the_textbook_example():
 
 
 def test_a_family_without_effects_seldom_claims_one():
-    """Twenty groups of nothing, 200 times over. Seen red without the correction (0.6)."""
+    """Twenty groups of nothing, 200 times over. Seen to fail without the correction (0.6)."""
     rng = np.random.default_rng(7)
     groups = np.repeat(np.arange(20), 60)
     claims = [

@@ -69,7 +69,7 @@ def test_the_worth_of_a_power_is_found_where_it_is_known(red, worth):
     """Each player holds one card, all are red, and the opponent's Power is green: a player who plays for sure while
     green and with a probability while red loses all the rest. Intervals of 40 studies cover the known worth.
 
-    Seen red with the twins exchanged, and with the opponent's Power turned instead of the current player's."""
+    Seen to fail with the twins exchanged, and with the opponent's Power turned instead of the current player's."""
     policy, covered = ByPower(1.0, red), []
     for seed in range(40):
         pairs = twins(policy, seed, range(60), 2, ONE_RED_CARD, 1)
@@ -82,7 +82,7 @@ def test_the_worth_of_a_power_is_found_where_it_is_known(red, worth):
 
 def test_a_power_that_nobody_uses_is_worth_nothing():
     """And twins share their random numbers, so most of them end alike: where cards are drawn that only a flex could
-    play, one of the two has a decision more. Seen red with keys of its own for each twin (0.52 end alike)."""
+    play, one of the two has a decision more. Seen to fail with keys of its own for each twin (0.52 end alike)."""
     pairs = twins(RuleBot("never_flex"), 0, range(300), 2, OFFICIAL, 1)
 
     value = estimate(power_worth(pairs))
@@ -95,7 +95,7 @@ def test_a_power_that_nobody_uses_is_worth_nothing():
 
 
 def test_spending_is_found_bad_where_a_player_with_a_red_power_only_draws():
-    """Seen red with flexes and other plays exchanged."""
+    """Seen to fail with flexes and other plays exchanged."""
     rows = try_candidates(ByPower(1.0, 0.0), 1, range(60), 4, OFFICIAL, 8, "hold")
     tried = Tried.of(pa.table(rows | {"num_players": np.full(len(rows["deal"]), 4)}))
 
@@ -105,7 +105,7 @@ def test_spending_is_found_bad_where_a_player_with_a_red_power_only_draws():
 def test_hidden_cards_are_not_looked_at():
     """20: the same candidates win in the same worlds whatever the others hold in fact.
 
-    Seen red with worlds made from the positions themselves."""
+    Seen to fail with worlds made from the positions themselves."""
     found = sample(BOT, 2, range(20), 3, OFFICIAL, of_interest("hold"))
     assert found is not None
     other_truth = found.positions.hide().determinize(np.arange(len(found.deals), dtype=np.uint64))
@@ -122,7 +122,7 @@ def test_hidden_cards_are_not_looked_at():
 def test_candidates_are_legal_and_of_their_kind(situation):
     """Every decision has a flex; other plays and drawing are named so; targets are who they are said to be.
 
-    Seen red with the leader exchanged for the largest hand, and with a kind's flag left out."""
+    Seen to fail with the leader exchanged for the largest hand, and with a kind's flag left out."""
     tried = try_candidates(BOT, 3, range(60), 4, OFFICIAL, 2, situation)
     found = sample(BOT, 3, range(60), 4, OFFICIAL, of_interest(situation))
     assert found is not None
@@ -142,7 +142,8 @@ def test_candidates_are_legal_and_of_their_kind(situation):
 
 
 def test_each_decision_of_a_deal_is_as_likely_to_be_sampled():
-    """By where in its deal it was taken: halfway on average, and spread evenly. Seen red when the last one is kept."""
+    """By where in its deal it was taken: halfway on average, and spread evenly. Seen to fail when the last one is
+    kept."""
     positions, keys = dealt(4, np.arange(400), 2, OFFICIAL)
     length = np.zeros(400)
     for step in played(positions, BOT, keys):
@@ -157,7 +158,7 @@ def test_each_decision_of_a_deal_is_as_likely_to_be_sampled():
 
 
 def test_a_sampled_position_is_one_that_the_policy_met_and_its_action_is_kept():
-    """Seen red with the action of another row."""
+    """Seen to fail with the action of another row."""
     found = sample(BOT, 4, range(30), 3, OFFICIAL, spend_or_hold)
     assert found is not None
 
@@ -175,8 +176,8 @@ def test_a_sampled_position_is_one_that_the_policy_met_and_its_action_is_kept():
 
 
 def test_resets_and_red_spells_are_counted_as_by_hand():
-    """Against a count over the Powers of each position in turn. Seen red with flips by icons taken for resets, and with
-    the spells of one seat only."""
+    """Against a count over the Powers of each position in turn. Seen to fail with flips by icons taken for resets, and
+    with the spells of one seat only."""
     counts = resets(BOT, 6, range(25), 3, OFFICIAL)
 
     by_hand = {name: np.zeros(25, int) for name in ("turns", "red_turns", "resets", "spells", "length")}
@@ -224,7 +225,7 @@ def count_by_hand(counts: dict[str, Any], since: dict[tuple[int, int], int], row
 
 @pytest.mark.parametrize("how", get_args(How))
 def test_a_policy_flexes_when_it_is_told_to(how):
-    """In every decision of 40 games. Seen red with each of the four exchanged for another."""
+    """In every decision of 40 games. Seen to fail with each of the four exchanged for another."""
     seen = decisions()
     legal = seen.action_mask != 0
     can_flex, can_play = (legal & FLEX_ACTIONS).any(axis=1), (legal & OTHER_PLAYS).any(axis=1)
@@ -242,7 +243,7 @@ def test_a_policy_flexes_when_it_is_told_to(how):
 
 
 def test_a_policy_that_flexes_as_learned_has_random_numbers_of_its_own():
-    """Or it would be compared with itself. Seen red with the same noise."""
+    """Or it would be compared with itself. Seen to fail with the same noise."""
     seen = decisions()
 
     assert 0 < np.mean(Flexing(BOT, "as_learned").act(seen) != BOT.act(seen)) < 0.9
@@ -250,8 +251,8 @@ def test_a_policy_that_flexes_as_learned_has_random_numbers_of_its_own():
 
 @pytest.mark.parametrize("spec", ["search:300,flex_when_stuck", "flat:300,flex_when_stuck"])
 def test_a_search_can_be_told_when_to_flex(spec):
-    """It goes on looking ahead, and never plays what it may not, though it would. Seen red without `looks_ahead`, and
-    with the mask ignored by the search."""
+    """It goes on looking ahead, and never plays what it may not, though it would. Seen to fail without `looks_ahead`,
+    and with the mask ignored by the search."""
     found = sample(BOT, 7, range(40), 2, OFFICIAL, spend_or_hold)
     assert found is not None
     policy, seen = make_policy(spec), found.decisions()
@@ -266,8 +267,8 @@ def test_a_search_can_be_told_when_to_flex(spec):
 
 @pytest.mark.slow
 def test_a_search_names_its_favorite_of_each_kind():
-    """One favorite flex and one favorite other play for each decision, whichever it would choose itself. Seen red with
-    the mask ignored by the search."""
+    """One favorite flex and one favorite other play for each decision, whichever it would choose itself. Seen to fail
+    with the mask ignored by the search."""
     policy = make_policy("search:300,flex_when_stuck")
 
     tried = try_candidates(policy, 7, range(40), 2, OFFICIAL, 2, "hold")
@@ -287,14 +288,14 @@ def test_flexing_in_another_way_is_refused():
 
 
 def test_without_rules_the_bot_is_the_one_that_flexes_when_stuck():
-    """The same action in every decision. Seen red when it spends where no rule applies."""
+    """The same action in every decision. Seen to fail when it spends where no rule applies."""
     seen = decisions()
 
     assert (FlexByRules(()).act(seen) == RuleBot("flex_when_stuck").act(seen)).all()
 
 
 def test_the_bot_plays_the_rules_that_the_study_has_found():
-    """By its tree over the committed results, in every decision. Seen red without one of the two rules."""
+    """By its tree over the committed results, in every decision. Seen to fail without one of the two rules."""
     found = fit_tree(Results.read(ROOT / "docs" / "flex_timing").tried("hold"))
     seen = [decisions(players) for players in (2, 3, 4, 6, 8)]
 
@@ -304,7 +305,7 @@ def test_the_bot_plays_the_rules_that_the_study_has_found():
 
 
 def test_the_first_rule_that_applies_decides():
-    """Spend with five cards or more, else hold. Seen red with at most for above, and with the last one deciding."""
+    """Spend with five cards or more, else hold. Seen to fail with at most for above, and with the last one deciding."""
     seen = decisions()
     bot = FlexByRules((FlexRule((("hand", True, 4.5),), True), FlexRule((), False)))
     open_ = spend_or_hold(seen)
@@ -317,7 +318,7 @@ def test_the_first_rule_that_applies_decides():
 
 
 def test_features_are_what_the_position_shows():
-    """Against the state's own fields. Seen red with the next player counted against the direction of play."""
+    """Against the state's own fields. Seen to fail with the next player counted against the direction of play."""
     found = sample(BOT, 8, range(60), 5, OFFICIAL, spend_or_hold)
     assert found is not None
     values = features(found.decisions())

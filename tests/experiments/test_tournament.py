@@ -47,7 +47,7 @@ def cross(*policies: str, num_players: int = 2, games: int = 300) -> CrossTable:
 def test_at_two_players_what_the_one_does_not_win_the_other_does():
     """Each pair plays once.
 
-    Seen red with the rate of the first policy in both cells."""
+    Seen to fail with the rate of the first policy in both cells."""
     table = cross("flex_any", "never_flex", "random")
 
     assert len(table.results) == 3
@@ -65,7 +65,7 @@ def test_at_larger_tables_every_ordered_pair_plays():
 
 
 def test_a_cross_table_holds_the_results_of_single_matches():
-    """On the deals of the same seed. Seen red with another one."""
+    """On the deals of the same seed. Seen to fail with another one."""
     table = cross("flex_any", "never_flex", num_players=4)
 
     assert table.rate("never_flex", "flex_any") == duel("never_flex", "flex_any", 4, games=300).rate(0)
@@ -84,7 +84,7 @@ def test_a_cross_table_is_readable():
 
 
 def test_heat_maps_have_a_part_for_each_number_of_players():
-    """Seen red with a picture of one width."""
+    """Seen to fail with a picture of one width."""
     one = picture(cross("flex_any", "random"))
     two = picture(*(cross("flex_any", "random", num_players=n) for n in (2, 3)))
 
@@ -95,7 +95,7 @@ def test_heat_maps_have_a_part_for_each_number_of_players():
 def test_on_a_heat_map_who_wins_more_is_lighter():
     """Also in grey. Most of the picture is white, then come the cells of the two policies.
 
-    Seen red with the color map turned round."""
+    Seen to fail with the color map turned round."""
     grey = picture(cross("flex_any", "random"))
 
     levels, counts = np.unique(grey, return_counts=True)
@@ -130,7 +130,7 @@ def test_evaluate_tells_and_writes(capsys):
 
 
 def test_evaluate_stops_early_if_asked_to(capsys):
-    """Seen red when all games are played."""
+    """Seen to fail when all games are played."""
     arguments = ["flex_any", "random", "--games", "8192", "--threshold", "0.5", "--workers", "1"]
 
     assert main(["evaluate", *arguments]) == 0
@@ -139,7 +139,7 @@ def test_evaluate_stops_early_if_asked_to(capsys):
 
 
 def test_evaluate_has_a_table_for_each_number_of_players(capsys):
-    """And all games in one file. Seen red with the first number alone."""
+    """And all games in one file. Seen to fail with the first number alone."""
     arguments = ["flex_any", "random", "--players", "2", "3", "--games", "60", "--workers", "1", "--out", "it.parquet"]
 
     assert main(["evaluate", *arguments]) == 0
@@ -150,7 +150,7 @@ def test_evaluate_has_a_table_for_each_number_of_players(capsys):
 
 
 def test_evaluate_plays_by_the_rules_that_are_asked_for(capsys):
-    """With two cards each games are short. Seen red with the official rules whatever is asked for."""
+    """With two cards each games are short. Seen to fail with the official rules whatever is asked for."""
     outputs = []
     for flags in ([], ["--rules.hand-size", "2"]):
         assert main(["evaluate", "flex_any", "random", "--games", "40", "--workers", "1", *flags]) == 0
@@ -163,7 +163,7 @@ def test_evaluate_plays_by_the_rules_that_are_asked_for(capsys):
 def test_a_tournament_leaves_a_folder_with_everything(capsys):
     """The settings of the smoke run: tables, ratings, heat map, every game. A second run leaves the first alone.
 
-    Seen red with a folder that may be there already."""
+    Seen to fail with a folder that may be there already."""
     smoke = ["tournament", "--config", str(CONFIGS / "tournament" / "smoke.toml")]
 
     assert main(smoke) == 0
@@ -192,7 +192,7 @@ def test_a_tournament_leaves_a_folder_with_everything(capsys):
 def test_a_tournament_of_one_deal_claims_nothing(capsys):
     """Fault 2-2: win rates of [0, 100] have ratings without bounds, which are null in strict JSON.
 
-    Seen red with the bootstrap ("+123 [+123, +123]"), and with Python's "Infinity" in the file."""
+    Seen to fail with the bootstrap ("+123 [+123, +123]"), and with Python's "Infinity" in the file."""
     arguments = ["flex_any", "random", "--games", "2", "--players", "4", "--workers", "1"]
 
     assert main(["tournament", *arguments]) == 0
@@ -219,7 +219,7 @@ def test_a_tournament_of_one_deal_claims_nothing(capsys):
 def test_bad_arguments_are_refused(capsys, command, arguments, message):
     """With status 2, before anything is played or written.
 
-    Seen red with the names looked at only when their turn has come."""
+    Seen to fail with the names looked at only when their turn has come."""
     assert status_of(command, *arguments) == 2
 
     assert message in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().err).split())

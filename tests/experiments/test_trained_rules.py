@@ -42,7 +42,8 @@ COMMANDS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_rules_that_nobody_asked_for_are_refused(capsys, command):
-    """Fault 2-7: both rules are named, and what to add. Seen red when the official rules are played without a word."""
+    """Fault 2-7: both rules are named, and what to add. Seen to fail when the official rules are played without a
+    word."""
     assert main(COMMANDS[command]) == 2
 
     error = capsys.readouterr().err
@@ -62,7 +63,7 @@ def test_single_opponents_are_compared_too(capsys, command):
 
 
 def test_the_rules_of_the_training_are_played_without_a_word(capsys):
-    """Also if some other policy knows other rules, which is said. Seen red with all policies compared with each
+    """Also if some other policy knows other rules, which is said. Seen to fail with all policies compared with each
     other."""
     assert main([*COMMANDS["evaluate"], "--rules.stacking"]) == 0
     assert "was trained by" not in capsys.readouterr().err

@@ -95,7 +95,7 @@ def test_learning_learns(tmp_path):
     """Fault 23: with one card each, whoever plays it wins. Against a table of one who plays at random, a new network
     draws as often as plays; some seconds later it wins far more, intervals apart.
 
-    Seen red with the opposite sign of the advantage, and with a learning rate of nothing."""
+    Seen to fail with the opposite sign of the advantage, and with a learning rate of nothing."""
     rules = Rules(hand_size=1)
     config = replace(
         TINY,
@@ -116,7 +116,7 @@ def test_learning_learns(tmp_path):
 def test_the_same_seed_gives_the_same_run_whatever_else_draws_numbers(tmp_path):
     """Fault 6: the generators of torch, numpy and Python are neither used nor disturbed; another seed is another run.
 
-    Seen red with `torch.rand` without a generator, and with weights from the global one."""
+    Seen to fail with `torch.rand` without a generator, and with weights from the global one."""
     runs = []
     for number, seed in enumerate((1, 1, 2)):
         torch.manual_seed(number)
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_run_whatever_else_draws_numbers(tmp_path):
 
 
 def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
-    """Of a like network; others are refused. Seen red with random weights all the same."""
+    """Of a like network; others are refused. Seen to fail with random weights all the same."""
     first = Trainer(replace(TINY, seed=5), tmp_path, 1)
     first.save_policy(tmp_path / POLICY)
 
@@ -153,8 +153,8 @@ def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
 
 
 def test_a_checkpoint_of_other_settings_or_other_opponents_is_refused(tmp_path):
-    """By name, and not as a broken file or in silence. Seen red without each of the checks, and when a run notes its
-    opponents anew at each checkpoint."""
+    """By name, and not as a broken file or in silence. Seen to fail without each of the checks, and when a run notes
+    its opponents anew at each checkpoint."""
     opponent = tmp_path / "opponent"
     opponent.mkdir()
     Trainer(TINY, opponent, 1).save_policy(opponent / POLICY)
@@ -175,7 +175,7 @@ def test_a_checkpoint_of_other_settings_or_other_opponents_is_refused(tmp_path):
 
 
 def test_rollouts_shorter_than_a_round_of_the_table_are_joined(tmp_path):
-    """Until somebody has decided twice, so that there is something to learn from. Seen red without that."""
+    """Until somebody has decided twice, so that there is something to learn from. Seen to fail without that."""
     trainer = Trainer(
         replace(TINY, game=GameConfig(players=(8,), num_envs=8, num_steps=1), league=LeagueConfig()), tmp_path, 1
     )
@@ -194,8 +194,8 @@ def test_a_restored_trainer_goes_on_bit_for_bit(tmp_path, network):
     """Fault 22: for every kind of network, with a magnet, past selves, an opponent and mixed numbers of players, seven
     updates are seven updates, wherever they were cut.
 
-    Seen red without the optimizer, the magnet, the generator of the order, the league's results and its snapshots in
-    their places."""
+    Seen to fail without the optimizer, the magnet, the generator of the order, the league's results and its snapshots
+    in their places."""
     config = replace(TINY, network=network)
     folders = [tmp_path / name for name in ("whole", "cut")]
     for folder in folders:
@@ -264,7 +264,7 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
     of what it beats are those of a run that nobody interrupted. TensorBoard then shows strength with its interval
     (fault 23), and the policy plays the same in worker processes as here, so masks reach them (fault 16).
 
-    Seen red without the generator of the rollout, and when lines written after the checkpoint are kept."""
+    Seen to fail without the generator of the rollout, and when lines written after the checkpoint are kept."""
     (tmp_path / "whole").mkdir()
     (tmp_path / "cut").mkdir()
     run = start(tmp_path / "cut", "train", *FLAGS)
@@ -318,13 +318,13 @@ def check_charts(folder: Path) -> None:
 
 
 def test_only_runs_can_be_resumed(tmp_path, capsys):
-    """Status 2 and a message. Seen red without the check."""
+    """Status 2 and a message. Seen to fail without the check."""
     assert command.main(["train", "--resume", str(tmp_path)]) == 2
     assert f"{tmp_path} is not the folder of a run" in capsys.readouterr().err
 
 
 def test_a_run_is_resumed_with_its_own_settings(tmp_path, capsys):
-    """Others beside it are refused by name, from flags and from files. Seen red when they were ignored."""
+    """Others beside it are refused by name, from flags and from files. Seen to fail when they were ignored."""
     for given, named in ((["--seed", "9"], "seed"), (["--config", SMOKE], "name, decisions, game, network, ppo")):
         with pytest.raises(SystemExit) as refused:
             command.main(["train", "--resume", str(tmp_path), *given])
@@ -335,7 +335,7 @@ def test_a_run_is_resumed_with_its_own_settings(tmp_path, capsys):
 
 
 def test_a_run_without_a_checkpoint_is_not_resumed(tmp_path, capsys):
-    """A run can be killed before its first one. Seen red without the check."""
+    """A run can be killed before its first one. Seen to fail without the check."""
     folder = begin(replace(TINY, runs=tmp_path))
 
     assert command.main(["train", "--resume", str(folder)]) == 2
@@ -350,7 +350,7 @@ class Foreign:
 
 
 def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path, monkeypatch):
-    """By its name, without running code. Seen red with `weights_only=False` and with the format left unchecked."""
+    """By its name, without running code. Seen to fail with `weights_only=False` and with the format left unchecked."""
     monkeypatch.chdir(tmp_path)
     trainer = Trainer(TINY, tmp_path, 1)
     trainer.save()
@@ -381,7 +381,7 @@ def test_a_damaged_or_foreign_checkpoint_is_refused(tmp_path, monkeypatch):
 def test_a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint(tmp_path, monkeypatch, capsys):
     """Fault 23: status 1, and a message that says where the last good state is; that can be loaded and played.
 
-    Seen red when the checkpoint is written after the error, too."""
+    Seen to fail when the checkpoint is written after the error, too."""
     calls = [0]
 
     def sick(*given: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -421,7 +421,7 @@ HEALTHY = {"approx_kl": 0.01, "explained_variance": 0.3, "entropy": 0.8}
 def test_a_diverging_run_says_so(sign, message):
     """After enough updates, with what helps; a healthy one is silent, also with one bad update among many.
 
-    Seen red with each of the bounds a hundred times as wide."""
+    Seen to fail with each of the bounds a hundred times as wide."""
     sick = HEALTHY | sign
 
     assert re.search(message, diverging([sick] * WINDOW))
@@ -442,7 +442,7 @@ def test_a_stalled_run_says_so():
     """When the second half is no better than the first by more than luck explains (0.5 points here, of the mean of both
     baselines); not while it rises anywhere, or there is too little to tell.
 
-    Seen red with one measurement too few, when one baseline is enough to stall, and with the error of one
+    Seen to fail with one measurement too few, when one baseline is enough to stall, and with the error of one
     measurement in place of that of a half."""
     flat = history(*[0.60, 0.62, 0.61, 0.60] * 2)
 
@@ -454,7 +454,7 @@ def test_a_stalled_run_says_so():
 
 
 def test_a_warning_is_said_once_and_above_the_bar(tmp_path, capsys):
-    """On standard error, where the progress is. Seen red when it is said at every update."""
+    """On standard error, where the progress is. Seen to fail when it is said at every update."""
     with Monitor(tmp_path, 10_000, 0) as monitor:
         for update in range(WINDOW + 5):
             monitor.update(10 * update, update, HEALTHY | {"approx_kl": 0.5}, {})
@@ -467,7 +467,7 @@ def test_a_warning_is_said_once_and_above_the_bar(tmp_path, capsys):
 
 
 def test_the_file_of_a_policy_does_not_say_where_its_run_lay(tmp_path):
-    """It may go anywhere, and `export` writes what it says into other files. Seen red with all settings in it."""
+    """It may go anywhere, and `export` writes what it says into other files. Seen to fail with all settings in it."""
     trainer = Trainer(replace(TINY, runs=tmp_path), tmp_path, 1)
 
     trainer.save_policy(tmp_path / POLICY)

@@ -46,7 +46,7 @@ def test_a_run_that_is_ended_says_how_to_continue_and_the_next_one_too(tmp_path,
     """Fault 2-27: after SIGTERM, as after Ctrl-C, also in the final table; `train` once more says that there is an
     unfinished run before it begins another. A run that ends names what to do next.
 
-    Seen red with KeyboardInterrupt alone in place of SystemExit, and without the message of the second run."""
+    Seen to fail with KeyboardInterrupt alone in place of SystemExit, and without the message of the second run."""
     monkeypatch.chdir(tmp_path)
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     monkeypatch.setattr("experiments.training.training_run.measure", lambda *_: signal.raise_signal(signal.SIGTERM))
@@ -73,7 +73,7 @@ def test_a_run_that_is_ended_says_how_to_continue_and_the_next_one_too(tmp_path,
 @pytest.mark.slow
 def test_a_slow_machine_is_told_to_use_one_thread(tmp_path, monkeypatch, capsys):
     """Fault 2-26: two threads were half as fast as one on a busy machine, without a word. The number of threads is
-    measured without a change of the run. Seen red without the call."""
+    measured without a change of the run. Seen to fail without the call."""
     network = ActorCritic(NetworkConfig(width=16))
     weights = copy.deepcopy(network.state_dict())
     threads, random = torch.get_num_threads(), torch.get_rng_state()
@@ -95,7 +95,8 @@ def test_a_slow_machine_is_told_to_use_one_thread(tmp_path, monkeypatch, capsys)
 
 
 def test_a_run_can_be_resumed_with_other_threads(tmp_path, monkeypatch, capsys):
-    """Fault 2-26: and it says that this is not bit for bit. Seen red when --num-threads is refused with --resume."""
+    """Fault 2-26: and it says that this is not bit for bit. Seen to fail when --num-threads is refused with
+    --resume."""
     monkeypatch.chdir(tmp_path)
     config = replace(TINY, runs=Path("runs"), num_threads=1, final_games=20)
     folder = begin(config)
@@ -116,7 +117,8 @@ def test_a_run_can_be_resumed_with_other_threads(tmp_path, monkeypatch, capsys):
 
 
 def test_strength_is_one_chart_with_its_band_in_percent(tmp_path):
-    """Fault 2-28: three charts of fractions for each baseline. Seen red without the layout, and without the factor."""
+    """Fault 2-28: three charts of fractions for each baseline. Seen to fail without the layout, and without the
+    factor."""
     with Monitor(tmp_path, total=100, decisions=0) as monitor:
         for decisions in (50, 100):
             monitor.strength(decisions, 1.0, {("expert", 2): Rate(0.5, 0.4, 0.625, 0.5, 8)})

@@ -27,7 +27,7 @@ def name(page) -> str:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text(encoding="utf-8")], ids=name)
 def test_the_examples_of_a_page_run(page):
-    """Seen red with another number in an expected answer."""
+    """Seen to fail with another number in an expected answer."""
     failures, tried = doctest.testfile(str(page), module_relative=False, optionflags=doctest.ELLIPSIS)
 
     assert failures == 0
@@ -47,7 +47,7 @@ def test_the_page_of_the_environment_is_its_docstring():
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_file_that_a_page_links_exists(page):
-    """Seen red with a page renamed."""
+    """Seen to fail with a page renamed."""
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     local = [link for link in links if "://" not in link]
 
@@ -56,7 +56,7 @@ def test_every_file_that_a_page_links_exists(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_heading_that_a_page_links_exists(page):
-    """Seen red with a heading renamed."""
+    """Seen to fail with a heading renamed."""
     found = []
     for link, heading in re.findall(r"\]\(([^)#\s]*\.md)#([^)]+)\)", page.read_text(encoding="utf-8")):
         headings = re.findall(r"^#+ (.+)$", (page.parent / link).read_text(encoding="utf-8"), flags=re.MULTILINE)
@@ -73,7 +73,8 @@ def test_the_readme_is_short():
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_every_command_of_a_page_exists(page):
-    """`python -m experiments NAME`, `python -m uno_flex_env NAME` and `make NAME`. Seen red with a command renamed."""
+    """`python -m experiments NAME`, `python -m uno_flex_env NAME` and `make NAME`. Seen to fail with a command
+    renamed."""
     text = page.read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     commands = re.findall(r'_command\(commands, "([a-z]+)"', inspect.getsource(__main__))

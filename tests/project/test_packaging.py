@@ -158,7 +158,7 @@ COMMAND = "from experiments.__main__ import main; sys.exit(main({arguments!r}.sp
     ],
 )
 def test_a_missing_package_is_answered_with_the_extra_that_brings_it(package: str, code: str, needs: str) -> None:
-    """Fault 2-21: a bare ModuleNotFoundError. Seen red without `needs_extra`, in each place."""
+    """Fault 2-21: a bare ModuleNotFoundError. Seen to fail without `needs_extra`, in each place."""
     code = code if " import " in code else COMMAND.format(arguments=code)
     program = [sys.executable, "-c", BLOCK.format(package=package) + code]
     done = subprocess.run(program, capture_output=True, text=True, cwd=ROOT)
@@ -173,7 +173,7 @@ def test_a_missing_package_is_answered_with_the_extra_that_brings_it(package: st
 def test_the_extras_bring_all_that_is_imported() -> None:
     """Fault 2-21: `train` has every package that agents and experiments import, `render` pygame.
 
-    Seen red without scipy."""
+    Seen to fail without scipy."""
     known = {"sb3_contrib": "sb3-contrib", "sklearn": "scikit-learn", "stable_baselines3": "stable-baselines3"}
     extras = PYPROJECT["project"]["optional-dependencies"]
     brought = {Requirement(text).name for text in (*PYPROJECT["project"]["dependencies"], *extras["train"])}

@@ -9,7 +9,7 @@ namespace uno_flex_kernel {
 
 class Interrupt {
 public:
-    enum class Answer { go_on, stop, never };  // never: don't ask again, nobody can stop this thread
+    enum class Answer { go_on, stop, never };  // never: don't ask again, nothing can stop this thread
 
     /// `ask` is called by the thread that makes this object, at most every 50 milliseconds.
     explicit Interrupt(Answer (*ask)()) : ask_(ask) {}

@@ -41,7 +41,7 @@ from uno_flex_env.replay import read_games
 def test_a_whole_game_can_be_piped_in(pipe, players, switches):
     """Fault 22: it ends with a result, and with a record that replays; no line is over 80 columns.
 
-    Seen red with a menu that leaves out `keep`."""
+    Seen to fail with a menu that leaves out `keep`."""
     said = pipe("1\nr\n@1\n" * 1500, "--players", players, "--seed", 3, "--to", "it.jsonl", *BOT, *switches)
 
     (game,) = saved(Path("it.jsonl"))
@@ -55,7 +55,7 @@ def test_a_whole_game_can_be_piped_in(pipe, players, switches):
 def test_a_match_is_played_to_its_end(pipe):
     """Each round with its number, scores and record.
 
-    Seen red when the first round's end was taken for that of the match."""
+    Seen to fail when the first round's end was taken for that of the match."""
     said = pipe("1\nr\n@1\n" * 3000, "--match", "--rules.target-score", 150, "--seed", 1, "--to", "it.jsonl", *BOT)
 
     games = saved(Path("it.jsonl"))
@@ -96,7 +96,7 @@ def test_a_network_from_a_file_plays_and_hints_in_a_new_process(tmp_path):
 
 @pytest.mark.parametrize("end", ["", "quit\n"])
 def test_leaving_saves_the_record(pipe, end):
-    """At the end of the input, too; it says where. Seen red without the save."""
+    """At the end of the input, too; it says where. Seen to fail without the save."""
     said = pipe("draw\n1\ndraw\n" + end, "--seed", 2, *BOT)
 
     (game,) = saved(Path("runs/play/game-1.jsonl"))
@@ -115,7 +115,7 @@ def test_leaving_saves_the_record(pipe, end):
 def test_an_interruption_saves_the_record(tmp_path, name):
     """Ctrl-C, `kill` or a closed window while the prompt waits; the status is that of the signal.
 
-    Seen red for SIGTERM and SIGHUP without their handlers."""
+    Seen to fail for SIGTERM and SIGHUP without their handlers."""
     number = getattr(signal, name)
     # A process inherits ignored signals; a shell's background jobs, perhaps these tests, ignore SIGINT.
     before = signal.signal(number, signal.SIG_DFL)
@@ -152,7 +152,7 @@ def test_an_interruption_saves_the_record(tmp_path, name):
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_second_signal_does_not_stop_the_save(monkeypatch, name):
     """Fault 2-9: a closed window sends SIGHUP twice. The second one comes when the file is there and still empty.
-    Seen red with handlers that also raise the second time: an empty file and no record."""
+    Seen to fail with handlers that also raise the second time: an empty file and no record."""
     number = getattr(signal, name)
     before = signal.signal(number, signal.default_int_handler)  # tests may run with ignored signals
     monkeypatch.setattr("sys.stdin", io.StringIO("draw\nkeep\n"))
@@ -178,7 +178,8 @@ def test_a_second_signal_does_not_stop_the_save(monkeypatch, name):
 
 
 def test_a_later_signal_ends_a_command_that_hangs(monkeypatch):
-    """Fault 2-9, the other side: only signals that follow at once are ignored. Seen red without the limit of time."""
+    """Fault 2-9, the other side: only signals that follow at once are ignored. Seen to fail without the limit of
+    time."""
     monkeypatch.setattr(signals, "PATIENCE", 0.0)
     before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
@@ -195,7 +196,7 @@ def test_a_later_signal_ends_a_command_that_hangs(monkeypatch):
 
 
 def test_a_save_that_a_signal_ends_leaves_no_empty_file(monkeypatch, tmp_path):
-    """Fault 2-9: the signal comes while `save` writes. Seen red with a clean-up after OSError alone."""
+    """Fault 2-9: the signal comes while `save` writes. Seen to fail with a clean-up after OSError alone."""
 
     def interrupted(path: Path, data: bytes) -> None:
         raise KeyboardInterrupt
@@ -208,7 +209,7 @@ def test_a_save_that_a_signal_ends_leaves_no_empty_file(monkeypatch, tmp_path):
 
 
 def test_an_interruption_while_an_opponent_thinks_saves_the_record(monkeypatch):
-    """Seen red with a save at the prompt alone."""
+    """Seen to fail with a save at the prompt alone."""
     monkeypatch.setattr("sys.stdin", io.StringIO("draw\nkeep\n"))
     monkeypatch.setattr(Session, "answer", lambda self, policy: (_ for _ in ()).throw(KeyboardInterrupt))
 
@@ -220,7 +221,7 @@ def test_an_interruption_while_an_opponent_thinks_saves_the_record(monkeypatch):
 def test_no_file_is_ever_replaced(pipe):
     """Each game has a new one, and a file that is named must be new; `save` writes one file once and again.
 
-    Seen red with names that are counted from 1 whatever is there."""
+    Seen to fail with names that are counted from 1 whatever is there."""
     for _ in range(2):
         assert pipe("draw\n1\nsave\ndraw\nsave\nsave\nquit\n", "--seed", 2, *BOT).status == 0
     before = Path("runs/play/game-1.jsonl").read_bytes()
@@ -236,7 +237,7 @@ def test_no_file_is_ever_replaced(pipe):
 def test_a_record_that_cannot_be_saved_is_shown(pipe):
     """`save` says so, and the game goes on; at its end the record is shown, so nothing is lost. The status is 1.
 
-    Seen red with an error that ends the game."""
+    Seen to fail with an error that ends the game."""
     Path("runs").write_text("not a folder")
 
     said = pipe("draw\n1\nsave\ndraw\n1\n", "--seed", 2, *BOT)
@@ -249,7 +250,7 @@ def test_a_record_that_cannot_be_saved_is_shown(pipe):
 
 
 def test_a_failed_write_leaves_no_empty_file(pipe, monkeypatch):
-    """As on a disk that is full by then. Seen red with the empty file that holds the place."""
+    """As on a disk that is full by then. Seen to fail with the empty file that holds the place."""
 
     def full(path: Path, data: bytes) -> None:
         if data:
@@ -265,7 +266,7 @@ def test_a_failed_write_leaves_no_empty_file(pipe, monkeypatch):
 
 
 def test_nothing_played_is_nothing_saved(pipe):
-    """Seen red with an empty file left behind."""
+    """Seen to fail with an empty file left behind."""
     said = pipe("?\nquit\n", *BOT)
 
     assert "The record has been saved already." in said.out
@@ -276,7 +277,7 @@ def test_a_record_goes_on_where_it_ended(pipe):
     """Fault 22: after as many plies, with its rules and players, from the person's seat; what was done before can be
     taken back; the old file stays.
 
-    Seen red with the record's rules replaced by the official ones."""
+    Seen to fail with the record's rules replaced by the official ones."""
     pipe("draw\n1\ndraw\n1\n", "--players", 3, "--rules.stacking", "--seed", 2, "--to", "old", *BOT)
     old = Path("old").read_bytes()
     (game,) = saved(Path("old"))
@@ -339,7 +340,7 @@ def test_settings_that_make_no_sense_are_refused(pipe, flags: str, message):
 
 
 def test_a_line_of_other_bytes_is_explained(monkeypatch, capsys):
-    """Latin-1 at a terminal of UTF-8. Seen red without the error handler of standard input."""
+    """Latin-1 at a terminal of UTF-8. Seen to fail without the error handler of standard input."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"draw\n\xe9\nquit\n"), encoding="utf-8"))
 
     assert command.main(["play", "--seed", "2", *BOT]) == 0
@@ -359,7 +360,7 @@ class Cheat:
 def test_an_illegal_action_of_an_opponent_is_an_error(pipe, monkeypatch):
     """Fault 14: named, with status 2; nothing is played in its place, and the record so far is saved.
 
-    Seen red when `ask` does not check."""
+    Seen to fail when `ask` does not check."""
     monkeypatch.setattr(play, "make_policy", lambda spec: Cheat())
 
     said = pipe("draw\nkeep\n", "--seed", 2, "--to", "it.jsonl")

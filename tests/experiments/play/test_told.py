@@ -29,7 +29,7 @@ from uno_flex_env.policy_input import Decisions
 def test_every_phase_is_explained_and_drawn(phase, num_players):
     """With the choices that there are, within 80 columns.
 
-    Seen red with an actor taken from a phase that has none."""
+    Seen to fail with an actor taken from a phase that has none."""
     for seed in range(4):
         game = decision(phase, num_players, seed)
         session, console = at(game, seat=game.state.current_player)
@@ -108,7 +108,7 @@ def told(game: Game, seat: int) -> list[str]:
 def test_what_has_happened_is_told(start, actions, seat, lines):
     """One's own cards by name, those of others by number; Powers, direction, and what a challenge has shown.
 
-    Seen red with the drawn cards of others, and with the shown hand told to the third player."""
+    Seen to fail with the drawn cards of others, and with the shown hand told to the third player."""
     game = position(start)
     for action in actions.split():
         game.play(action)
@@ -143,7 +143,7 @@ def look_alike(game: Game, seat: int, rng: random.Random) -> Game | None:
 def test_hidden_cards_leave_no_trace_in_what_is_shown(pipe, players):
     """Faults 3 and 20: games that differ in nothing that the person has seen print the same, hints included.
 
-    Seen red with a card of the next player shown at the table."""
+    Seen to fail with a card of the next player shown at the table."""
     rng, found = random.Random(players), 0
     flags = ("--players", players, "--seed", 9, "--opponent", "flex_any", "--hints", "search:40")
     for seed in range(40):
@@ -170,7 +170,7 @@ def test_opponents_are_handed_what_they_see_and_no_more(phase):
     """Faults 3 and 20: in two worlds that look the same to the current player, a policy gets the same arrays, draws the
     same worlds from its view, and a search moves alike.
 
-    Seen red with the observation of another seat."""
+    Seen to fail with the observation of another seat."""
     search = make_policy("search:64")
     for seed in range(6):
         game = decision(phase, 2 + seed, seed)
@@ -206,7 +206,7 @@ class Witness:
 def test_policies_see_at_the_terminal_what_they_see_elsewhere():
     """Observation, mask and the last events as the environments write them; each decision has a key of its own.
 
-    Seen red with events counted from the person's seat, and with the oldest event first cut off."""
+    Seen to fail with events counted from the person's seat, and with the oldest event first cut off."""
     witness = Witness()
     config = config_of(players=3, seed=8, rules=Rules(uno_call="explicit"))
 

@@ -41,7 +41,7 @@ from uno_flex_env.policy_input import Decisions
 def test_wrong_input_is_explained(line, why):
     """Fault 19: nothing is played in its place, and what can be done is said.
 
-    Seen red with the nearest choice taken for a number out of range."""
+    Seen to fail with the nearest choice taken for a number out of range."""
     session, console = at(position("r5 | 0: r2^ b6 b4/y WT/ | 1: g1 | power -+"))
 
     assert session.obey(line) is False
@@ -72,7 +72,7 @@ def test_wrong_input_is_explained(line, why):
 def test_color_and_target_are_asked_for(line, answers, action):
     """By number or notation, where they are not said; a wrong answer is explained, an empty line goes back.
 
-    Seen red with targets counted from 0."""
+    Seen to fail with targets counted from 0."""
     session, console = at(position("r5 | 0: r2^ b6 WT/ | 1: g1 | 2: g2^"), answers)
 
     assert session.obey(line) is (action is not None)
@@ -82,7 +82,7 @@ def test_color_and_target_are_asked_for(line, answers, action):
 
 
 def test_whom_one_aims_at_is_named():
-    """As in the notation: so many seats clockwise. Seen red with the names by seat."""
+    """As in the notation: so many seats clockwise. Seen to fail with the names by seat."""
     session, _ = at(position("r5 | 0: g3 | 1: r2^ WT/ | 2: g2^ | turn 1"), seat=1)
     asked: list[str] = []
 
@@ -99,7 +99,7 @@ def test_whom_one_aims_at_is_named():
 
 
 def test_names_are_shown_as_they_are(pipe):
-    """Also those that look like rich's markup. Seen red with a prompt that reads it."""
+    """Also those that look like rich's markup. Seen to fail with a prompt that reads it."""
     for name in ("[red]x", "[/x]"):
         Path(name).mkdir(parents=True)
         save_network(Path(name, POLICY), make_network(KINDS[0]), {})
@@ -111,7 +111,7 @@ def test_names_are_shown_as_they_are(pipe):
 
 
 def test_a_rule_that_forbids_a_match_is_named():
-    """Rule 9.4. Seen red with "neither the color nor the symbol matches", where the symbol does."""
+    """Rule 9.4. Seen to fail with "neither the color nor the symbol matches", where the symbol does."""
     session, console = at(position("rS/ | 0: bS/ r1 | 1: g1", flex_action_match="color"))
 
     session.obey("bS/!")
@@ -122,7 +122,7 @@ def test_a_rule_that_forbids_a_match_is_named():
 
 
 def test_help_and_rules_can_be_read():
-    """Rules by number, whole sections too. Seen red with the first rule that only cites the number."""
+    """Rules by number, whole sections too. Seen to fail with the first rule that only cites the number."""
     session, console = at(position("r5 | 0: r2^ b6 | 1: g1"))
 
     for line in ("help", "rules 7.4", "rules 1", "rules 6.13"):
@@ -143,7 +143,7 @@ def test_what_is_taken_back_leaves_no_trace(players):
     """Fault 11: after detours of one and of two decisions the game is the same as without them, the luck of cards and
     opponents included.
 
-    Seen red with luck that goes on counting."""
+    Seen to fail with luck that goes on counting."""
     settings = config_of(players=players, rules=Rules(uno_call="explicit", stacking=True))
     straight, _ = sit(settings, some_action, mute=True)
     plan: list[str] = []
@@ -168,7 +168,7 @@ def test_what_is_taken_back_leaves_no_trace(players):
 def test_only_ones_own_decisions_are_taken_back():
     """One after the other, down to the first; not beyond the present round.
 
-    Seen red with an undo of a single action."""
+    Seen to fail with an undo of a single action."""
     config = config_of(players=4, seat=2)
     lines = iter(["draw", "1", "draw", "undo", "undo", "undo", "undo"])
 
@@ -185,7 +185,7 @@ def test_only_ones_own_decisions_are_taken_back():
 def test_hints_are_the_probabilities_of_the_policy(tmp_path):
     """Of a network, from what the person sees, the likeliest first.
 
-    Seen red with the observation of the next seat."""
+    Seen to fail with the observation of the next seat."""
     save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=2), {})
     network = load_policy(tmp_path / "net.safetensors", "net")
     game = position("r5 | 0: g1 | 1: r2^ b4/y g5/r WF | 2: g2^ | turn 1")
@@ -205,7 +205,7 @@ def test_hints_are_the_probabilities_of_the_policy(tmp_path):
 
 
 def test_a_policy_without_probabilities_names_its_move():
-    """As its only one. Seen red with a probability of 0."""
+    """As its only one. Seen to fail with a probability of 0."""
     session, console = at(position("r5 | 0: r2^ g1 b3^ | 1: g3"), hints="flex_any")
 
     session.obey("hint")
@@ -217,7 +217,7 @@ def test_a_policy_without_probabilities_names_its_move():
 def test_hints_change_nothing():
     """A game with a hint at every decision is the same as one without.
 
-    Seen red with a key that every answer moves on."""
+    Seen to fail with a key that every answer moves on."""
     asked: set[int] = set()
 
     def curious(session: Session) -> str:
