@@ -6,22 +6,23 @@ from uno_flex_env.errors import did_you_mean
 from uno_flex_env.options import EpisodeOptions
 from uno_flex_env.rules import Rules
 
-TASKS: dict[str, EpisodeOptions] = {
-    "tiny-2": EpisodeOptions(
-        2,
-        Rules(hand_size=2, deck=dict.fromkeys("y1^ y1/g g1 g1/y y2/g yD/ gD/".split(), 1)),
-        max_decisions=300,
-    ),
+
+def _deck(cards: str) -> dict[str, int]:
+    """One copy of each card of a text."""
+    return dict.fromkeys(cards.split(), 1)
+
+
+TASKS = {
+    "tiny-2": EpisodeOptions(2, Rules(hand_size=2, deck=_deck("y1^ y1/g g1 g1/y y2/g yD/ gD/")), max_decisions=300),
     "small-2": EpisodeOptions(
         2,
         Rules(
             hand_size=5,
-            deck=dict.fromkeys(
-                """y1^ y2 y3^ y4 y5^ yS yR yD y1/g y2/g y3/g yS/ yD/
-                   g1 g2^ g3 g4^ g5 gS gR gD g1/y g2/y g3/y gS/ gD/
-                   WF WT/ WA/ W4/""".split(),
-                1,
-            ),
+            deck=_deck("""
+                y1^ y2 y3^ y4 y5^ yS yR yD y1/g y2/g y3/g yS/ yD/
+                g1 g2^ g3 g4^ g5 gS gR gD g1/y g2/y g3/y gS/ gD/
+                WF WT/ WA/ W4/
+            """),
         ),
         max_decisions=2_000,
     ),
