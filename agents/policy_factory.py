@@ -79,21 +79,27 @@ def _search(spec: PolicySpec) -> Policy:
 def _unknown(text: str) -> str:
     """The message for a name that is not that of a policy."""
     bots = (*BOTS, "flex_by_rules", "expert")
-    networks = ["champion", *(path.parent.as_posix() for path in sorted(Path("runs").glob("*/policy.safetensors")))]
     option = text.partition(":")[2]
     budget = option if option[:1].isdecimal() else "100ms"
-    near = (*bots, *networks, *(f"{name}:greedy" for name in networks), f"search:{budget}", f"flat:{budget}")
+    near = (*bots, *_networks(), f"search:{budget}", f"flat:{budget}")
     return (
         f"no such policy: {text!r}; there are {', '.join(bots)}, champion, search:BUDGET, the folders of training runs "
         f"(:greedy behind a network), and module:Class{did_you_mean(text, near)}"
     )
 
 
+def _networks() -> list[str]:
+    """The names of the networks that are found without a path."""
+    names = ["champion", *(path.parent.as_posix() for path in sorted(Path("runs").glob("*/policy.safetensors")))]
+    return [*names, *(f"{name}:greedy" for name in names)]
+
+
 def _own_class(spec: PolicySpec) -> Policy:
     check_class(spec.text)
     try:
         if find_spec(spec.name.partition(".")[0]) is None:
-            raise ValueError(f"there is no module {spec.name!r}: {_unknown(spec.text)}")
+            near = did_you_mean(spec.text, _networks())
+            raise ValueError(f"no such policy: {spec.text!r}: there is no module {spec.name!r}{near}")
         policy: Policy = getattr(importlib.import_module(spec.name), spec.class_name)()
         name, history, fine = policy.name, policy.history, callable(policy.act)
     except (ImportError, AttributeError, SyntaxError, TypeError) as error:

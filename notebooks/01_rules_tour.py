@@ -157,8 +157,8 @@ print(game.power, "->", game.play("y2/g!").power)
 # %% [markdown]
 # ## What flex sides do
 #
-# A flexed number is a number. The flex side of an action card is another action: Skip skips all other players, so the same
-# player plays again; Reverse also skips the first player in the new direction; Draw Two makes everyone else draw one.
+# A flexed number is a number. The flex side of an action card is another action: Skip skips all other players, so the
+# same player plays again; Reverse also skips the first player in the new direction; Draw Two makes all others draw one.
 
 # %%
 for card in ("rS/", "rR/", "rD/"):

@@ -5,7 +5,16 @@ UNO is a trademark of Mattel. This project is not affiliated with Mattel.
 
 from __future__ import annotations
 
-from uno_flex_env._core import State, View
+try:
+    from uno_flex_env._core import State, View
+except ModuleNotFoundError as error:
+    if error.name != "uno_flex_env._core":
+        raise
+    message = (
+        f"the compiled part of uno_flex_env is missing in {__path__[0]}. If this is the source folder, it hides the "
+        "installed package: start Python in another folder, or run `make` here, or `pip install -e .`"
+    )
+    raise ModuleNotFoundError(message, name=error.name) from None
 from uno_flex_env.errors import IllegalActionError, NotationError, RecordError
 from uno_flex_env.game import Game, Match
 from uno_flex_env.positions import playout

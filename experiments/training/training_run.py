@@ -26,8 +26,9 @@ from agents.match.results import Rate
 from agents.match.runner import MAX_DECISIONS, duel
 from agents.match.workers import cores, worker_pool
 from agents.policy import Policy
+from experiments.match_tables.match_settings import games_of
 from experiments.training.advice import tells_how_to_continue, thread_advice, what_now
-from experiments.training.checkpoint_file import CHECKPOINT
+from experiments.training.checkpoint_file import CHECKPOINT, load_checkpoint
 from experiments.training.monitor import Monitor
 from experiments.training.train_config import CONFIG, TrainConfig, load_config
 from experiments.training.trainer import Trainer
@@ -98,6 +99,12 @@ def resume(folder: Path, num_threads: int = 0) -> int:
         print(
             f"{folder} had {own} threads and goes on with {num_threads}: not bit for bit as without the interruption",
             file=sys.stderr,
+        )
+    if load_checkpoint(folder / CHECKPOINT)["decisions"] >= config.decisions:
+        print(
+            f"{folder} has learned from all of its {config.decisions:,} decisions; its final table follows. To train "
+            f"further from its policy: --init-from {folder}",
+            flush=True,
         )
     return run(config, folder, resume=True, num_threads=num_threads)
 
@@ -204,7 +211,7 @@ def final_table(config: TrainConfig, folder: Path, workers: int) -> str:
     }
     with (
         nullcontext(1) if workers == 1 else worker_pool(workers) as pool,
-        progress_bar(config.final_games * len(cells)) as bar,
+        progress_bar(sum(games_of(config.final_games, n) for _, n in cells)) as bar,
     ):
         for other, num_players in cells:
             rate = duel(name, other, num_players, workers=pool, progress=bar, **options).rate(name)

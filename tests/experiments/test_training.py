@@ -264,6 +264,8 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
     of what it beats are those of a run that nobody interrupted. TensorBoard then shows strength with its interval
     (fault 23), and the policy plays the same in worker processes as here, so masks reach them (fault 16).
 
+    A run that has ended says so, and how to train further. The bar of the table ends at its total.
+
     Seen to fail without the generator of the rollout, and when lines written after the checkpoint are kept."""
     (tmp_path / "whole").mkdir()
     (tmp_path / "cut").mkdir()
@@ -293,6 +295,11 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
     assert equal(*({name: part for name, part in state.items() if name != "seconds"} for state in states))
     assert [name for name, _ in states[0]["learner"]["snapshots"]] == ["00004", "00003"]
     check_charts(folders[1])
+    assert command.main(["train", "--resume", "runs/smoke", "--num-threads", "1"]) == 0
+    again = capsys.readouterr()
+    assert "runs/smoke has learned from all of its 16,000 decisions; its final table follows" in again.out
+    assert "--init-from runs/smoke" in again.out
+    assert "1.01k/1.01k games" in again.err
     results = [duel("runs/smoke", "random", 3, games=60, workers=workers) for workers in (1, 2)]
     assert np.array_equal(results[0].winners, results[1].winners)
 

@@ -188,3 +188,18 @@ def test_the_extras_bring_all_that_is_imported() -> None:
     assert {"torch", "tyro", "scipy"} <= others
     assert {known.get(name, name) for name in others} <= brought
     assert "pygame-ce" in {Requirement(text).name for text in extras["render"]}
+
+
+def test_a_source_folder_without_the_compiled_core_says_so(tmp_path: Path) -> None:
+    """Python started in the checkout finds the sources before the installed package.
+
+    Seen to fail with the bare error, which says only that `_core` is missing."""
+    package = tmp_path / "uno_flex_env"
+    package.mkdir()
+    (package / "__init__.py").write_bytes((ROOT / "uno_flex_env" / "__init__.py").read_bytes())
+    command = [sys.executable, "-S", "-c", "import uno_flex_env"]
+
+    errors = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path).stderr
+
+    assert f"the compiled part of uno_flex_env is missing in {package}" in errors
+    assert "start Python in another folder" in errors

@@ -26,7 +26,7 @@ SHORT = Rules(hand_size=2)
 PHASES = {"play", "drawn", "challenge", "uno", "catch", "stack"}
 
 NO_MATCHES = Rules(hand_size=1, deck={"r1": 1, "y3^": 1, "g5": 1, "b7^": 1})
-"""Cards of which none matches another: two players draw until both piles are empty, and the round has no winner (rules 3)."""
+"""Cards of which none matches another: two players draw until both piles are empty, and no player wins (rules 3)."""
 
 
 def choose(mask: npt.NDArray[np.int8] | npt.NDArray[np.bool_], rng: random.Random) -> int:
