@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from agents.candidates import FLEX_CARDS, Candidates, Flags, Numbers
 from agents.policy import Actions
-from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, actions_where
+from uno_flex_env.actions import ACTIONS, FLEX_ACTIONS, NUM_ACTIONS, actions_where
 from uno_flex_env.errors import did_you_mean
 from uno_flex_env.policy_input import Decisions
 from uno_flex_env.seeding import uniforms
@@ -198,12 +199,26 @@ class Expert:
         """As `Policy.act`."""
         candidates = Candidates(decisions)
         keys = decisions.noise[candidates.row] + candidates.action.astype(np.uint64)
-        score = uniforms(keys).astype(np.float32) * _TIE_BREAK
-        for heuristic in HEURISTICS:
-            if heuristic.name not in self.without:
-                score += heuristic.term(candidates)
+        score = self._score(candidates, uniforms(keys).astype(np.float32) * _TIE_BREAK)
         highest = np.maximum.reduceat(score, candidates.start)
         best = np.flatnonzero(score == highest[candidates.row])
         actions = np.empty(len(decisions), np.int64)
         actions[candidates.row[best]] = candidates.action[best]
         return actions
+
+    def probabilities(self, decisions: Decisions) -> npt.NDArray[np.float64]:
+        """The probabilities of all actions, (B, 216): equal for the actions with the highest score, otherwise 0."""
+        candidates = Candidates(decisions)
+        score = self._score(candidates, np.zeros(len(candidates.row), np.float32))
+        highest = np.maximum.reduceat(score, candidates.start)
+        best = np.flatnonzero(score > highest[candidates.row] - _TIE_BREAK / 2)
+        odds = np.zeros((len(decisions), NUM_ACTIONS))
+        odds[candidates.row[best], candidates.action[best]] = 1.0
+        return odds / odds.sum(axis=1, keepdims=True)
+
+    def _score(self, candidates: Candidates, score: Numbers) -> Numbers:
+        """The score of every candidate, on top of the given one."""
+        for heuristic in HEURISTICS:
+            if heuristic.name not in self.without:
+                score = score + heuristic.term(candidates)
+        return score

@@ -13,7 +13,7 @@ def _deck(cards: str) -> dict[str, int]:
 
 
 TASKS = {
-    "tiny-2": EpisodeOptions(2, Rules(hand_size=2, deck=_deck("y1^ y1/g g1 g1/y y2/g yD/ gD/")), max_decisions=300),
+    "tiny-2": EpisodeOptions(2, Rules(hand_size=2, deck=_deck("y1^ y3/g g2^ g1/y r1/b WA/")), max_decisions=300),
     "small-2": EpisodeOptions(
         2,
         Rules(

@@ -23,6 +23,7 @@ GROUPS = {
         "evaluate": "win rates of policies against each other",
         "tournament": "round robin: cross tables, ratings, heat map",
         "ladder": "win rates of policies against one opponent; strength of search by budget",
+        "exploitability": "exact exploitability of a policy on a tiny deck",
         "ablation": "what each heuristic of the expert is worth",
     },
     "use a policy": {

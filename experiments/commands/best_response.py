@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.training.exploitability import BestResponseConfig, best_response
+from experiments.training.exploiters import BestResponseConfig, best_response
 
 HELP = """\
 Measure how far a policy can be exploited: train new learners against it, with the frozen policy in all other seats, and

@@ -11,7 +11,7 @@ from agents.learners.league import LeagueConfig
 from agents.learners.task import GameConfig
 from agents.match.runner import duel
 from agents.network import NetworkConfig
-from experiments.training.exploitability import BestResponseConfig, best_response
+from experiments.training.exploiters import BestResponseConfig, best_response
 from experiments.training.train_config import TrainConfig
 from uno_flex_env.seeding import derived_seed
 
