@@ -214,7 +214,8 @@ class Expert:
         best = np.flatnonzero(score > highest[candidates.row] - _TIE_BREAK / 2)
         odds = np.zeros((len(decisions), NUM_ACTIONS))
         odds[candidates.row[best], candidates.action[best]] = 1.0
-        return odds / odds.sum(axis=1, keepdims=True)
+        odds /= odds.sum(axis=1, keepdims=True)
+        return odds
 
     def _score(self, candidates: Candidates, score: Numbers) -> Numbers:
         """The score of every candidate, on top of the given one."""

@@ -55,4 +55,5 @@ class RuleBot:
         for group in _PREFERENCE[self.name]:
             undecided = ~chosen.any(axis=1, keepdims=True)
             chosen |= legal & group & undecided
-        return chosen / chosen.sum(axis=1, keepdims=True)
+        odds: npt.NDArray[np.float64] = chosen / chosen.sum(axis=1, keepdims=True)
+        return odds

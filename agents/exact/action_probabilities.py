@@ -57,7 +57,7 @@ def action_probabilities(policy: Policy, states: Sequence[State]) -> tuple[npt.N
 def _said(policy: Policy, decisions: Decisions) -> npt.NDArray[np.float64]:
     odds = np.asarray(policy.probabilities(decisions), np.float64)  # type: ignore[attr-defined]
     if getattr(policy, "greedy", False):
-        return np.eye(NUM_ACTIONS)[odds.argmax(axis=1)]
+        odds = np.eye(NUM_ACTIONS)[odds.argmax(axis=1)]
     return odds
 
 

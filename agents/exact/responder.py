@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 import numpy as np
+import numpy.typing as npt
 
 from agents.exact.exploit import Exploitability
 from agents.exact.worlds import ME, THEM, state_of
@@ -41,14 +42,14 @@ class BestResponse:
     def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""
         assert decisions.history is not None
-        actions = decisions.action_mask.argmax(axis=1).astype(np.int64)
+        actions: Actions = decisions.action_mask.argmax(axis=1).astype(np.int64)
         for row, (look, events) in enumerate(zip(decisions.observation, decisions.history, strict=True)):
             events = events[events[:, 1] >= 0]
             if len(events) < EVENTS:
                 actions[row] = self._best(self._after(events), look.tobytes(), actions[row])
         return actions
 
-    def _after(self, events: np.ndarray) -> Beliefs:
+    def _after(self, events: npt.NDArray[np.int16]) -> Beliefs:
         """The nodes where these events can have led, before a look at the cards."""
         key = events.tobytes()
         beliefs = self._kept.get(key)

@@ -41,10 +41,10 @@ class Solution:
     def __init__(self, graph: BeliefGraph, probabilities: Floats) -> None:
         self.graph = graph
         masses = self._propagate(probabilities)
-        self.chances = np.bincount(graph.entry_edges, masses, len(graph.targets))
+        self.chances: Floats = np.bincount(graph.entry_edges, masses, len(graph.targets)).astype(np.float64)
         self._check(masses)
         ends = self._weights[graph.end_sources] * graph.end_payoffs * _chosen(probabilities, graph.end_choices)
-        self.payoffs = np.bincount(graph.end_rows, ends, len(graph.actions))
+        self.payoffs: Floats = np.bincount(graph.end_rows, ends, len(graph.actions)).astype(np.float64)
         self._edge_rows = np.repeat(np.arange(len(graph.actions)), np.diff(graph.first_edges))
         self.low, self.best = self._iterate(-1.0)
         self.high, _ = self._iterate(1.0)
@@ -88,8 +88,9 @@ class Solution:
 
     def returns(self, values: Floats) -> Floats:
         """(rows,): what each way to go on is worth if the nodes after it are worth `values`."""
-        targets = self.graph.targets
-        return self.payoffs + np.bincount(self._edge_rows, self.chances * values[targets], len(self.payoffs))
+        worth = self.chances * values[self.graph.targets]
+        returns: Floats = self.payoffs + np.bincount(self._edge_rows, worth, len(self.payoffs))
+        return returns
 
     def _iterate(self, start: float, barred: npt.NDArray[np.bool_] | None = None) -> tuple[Floats, Whole]:
         """Value iteration, level by level, and for each node the row that last made it rise. From -1 the values only
@@ -110,7 +111,7 @@ class Solution:
                 part, along = slice(rows[level], rows[level + 1]), slice(edges[level], edges[level + 1])
                 worth = self.chances[along] * values[graph.targets[along]]
                 owners = self._edge_rows[along] - part.start
-                returns = payoffs[part] + np.bincount(owners, worth, part.stop - part.start)
+                returns: Floats = payoffs[part] + np.bincount(owners, worth, part.stop - part.start)
                 first = graph.first_rows[nodes] - part.start
                 better = np.maximum.reduceat(returns, first)
                 moved = np.abs(better - values[nodes])

@@ -44,8 +44,8 @@ def exploited(name: str) -> Exploitability:
 def test_the_best_response_is_worth_what_counting_every_history_says(rules: Rules, opponent: str, starter: int):
     """By the rules of the reference, without worlds, beliefs or a graph.
 
-    Seen to fail when the policy's probabilities of a world are taken from another one, and when a belief keeps the
-    weights of the policy that the graph was built with."""
+    Seen to fail when the policy's probabilities are read at another infostate, and when a belief keeps the weights
+    of the policy that the graph was built with."""
     graph = belief_graph(rules)
     solution = Solution(graph, action_probabilities(make_policy(opponent), graph.tables.states)[0])
     deals = all_deals(rules, starter)
@@ -61,7 +61,7 @@ def test_the_best_response_is_worth_what_counting_every_history_says(rules: Rule
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["random", "flex_when_stuck", "champion"])
 def test_the_best_response_gets_in_match_play_what_it_promises(name: str):
-    """Seen to fail when the responder forgets what the policy's actions say about its hand."""
+    """Seen to fail when the responder mistakes who has begun, and when it takes the first legal action."""
     found = exploited(name)
 
     result = duel(BestResponse(found), name, games=4000, seed=3, rules=TINY, max_decisions=250)
