@@ -71,7 +71,7 @@ config = TrainConfig(
     network=NetworkConfig(kind="mlp", width=256, layers=2),
     ppo=PPOConfig(learning_rate=3e-3, update_epochs=1),
     baselines=("flex_when_stuck", "expert"),
-    evaluation_games=1000,
+    evaluation_games=GAMES // 4,
 )
 
 # %% [markdown]

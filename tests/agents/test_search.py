@@ -401,7 +401,7 @@ def test_a_network_guides_a_search(num_players):
     positions = Positions.deal(np.arange(12), num_players, EVERY_PHASE)
     observations, masks = positions.observe()
     decisions = Decisions(observations, masks, decision_noise(1, np.arange(12), 0, 0), None, positions.hide())
-    policy = network_search("600")
+    policy = network_search("300")
 
     actions = policy.act(decisions)
 

@@ -140,20 +140,20 @@ def test_on_the_tiny_deck_something_can_be_learned_without_a_memory(opponent: st
 # --- Learning ---------------------------------------------------------------------------------------------------------
 
 
-def learning(opponent: str, runs: Path, decisions: int) -> TrainConfig:
+def learning(opponent: str, runs: Path, decisions: int, width: int) -> TrainConfig:
     """A learner on the tiny deck. At first entropy is worth much: the best play often draws by choice, and who never
     does sits on a lower hill (0.69 of the 0.82 against uniform play) that PPO does not leave with its defaults."""
     return TrainConfig(
         name="tiny",
         runs=runs,
         decisions=decisions,
-        game=GameConfig(rules=TINY[opponent], num_envs=1024, num_steps=16, max_decisions=300),
-        network=NetworkConfig(width=64),
+        game=GameConfig(rules=TINY[opponent], num_envs=512, num_steps=16, max_decisions=300),
+        network=NetworkConfig(width=width),
         ppo=PPOConfig(
-            learning_rate=4e-3,
-            learning_rate_end=1e-3,
-            update_epochs=4,
-            minibatch_size=1024,
+            learning_rate=6e-3,
+            learning_rate_end=3e-4,
+            update_epochs=3,
+            minibatch_size=512,
             gae_lambda=1.0,
             entropy_coef=0.4,
             entropy_coef_end=0.001,
@@ -181,7 +181,7 @@ def test_ppo_learns_the_best_play_against_uniform_play(tmp_path: Path):
 
     Seen to fail when every seat gets the other's rewards, and with the learner's default entropy."""
     exact = solved(TINY["random"], "random").value()
-    config = replace(learning("random", tmp_path, 700_000), league=LeagueConfig(1.0, ("random",)))
+    config = replace(learning("random", tmp_path, 600_000, width=32), league=LeagueConfig(1.0, ("random",)))
 
     folder = begin(config)
 
@@ -199,7 +199,11 @@ def test_best_response_finds_the_exact_one_against_flex_any(tmp_path: Path):
 
     response = best_response(
         BestResponseConfig(
-            "flex_any", seeds=1, selection_games=200, games=4000, train=learning("flex_any", tmp_path, 1_000_000)
+            "flex_any",
+            seeds=1,
+            selection_games=200,
+            games=4000,
+            train=learning("flex_any", tmp_path, 800_000, width=64),
         )
     )
 

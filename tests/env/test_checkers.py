@@ -16,6 +16,7 @@ from tests.support.episodes import RULE_SETS
 from uno_flex_env import uno_flex_v0
 from uno_flex_env.envs import ENV_ID
 from uno_flex_env.envs.single_agent import SingleAgentEnv
+from uno_flex_env.render import Window, picture
 from uno_flex_env.render import modes as display
 
 with warnings.catch_warnings():
@@ -94,8 +95,11 @@ def test_seeds_with_other_options(options):
 
 
 @pytest.mark.slow
-def test_rendering(num_players):
+def test_rendering(monkeypatch, num_players):
+    """In small pictures, which are drawn faster."""
     pytest.importorskip("pygame")
+    monkeypatch.setattr(display, "picture", partial(picture, size=(240, 160)))
+    monkeypatch.setattr(display, "Window", partial(Window, size=(240, 160)))
     render_test(partial(uno_flex_v0.env, num_players))
 
 

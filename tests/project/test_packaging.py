@@ -80,7 +80,7 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("dist")
     defines = {"cmake.build-type": "Debug", "cmake.define.CMAKE_CXX_FLAGS_DEBUG": "-g0"}
     settings = [f"--config-setting={name}={value}" for name, value in defines.items()]
-    options = ["--no-isolation", *settings, "--outdir", out]
+    options = ["--no-isolation", *settings, "--outdir", str(out)]
     subprocess.run([sys.executable, "-m", "build", *options, ROOT], check=True)
     return out
 

@@ -324,9 +324,7 @@ def memoryless(solution: Solution, rounds: int) -> float:
         weights = visits(solution, rows, start)[solution.owners] + 1e-9
         scores = np.bincount(choices[mine], (weights * (returns + 1.0))[mine], choices.max() + 1)
         rows = solution.first_best(np.where(mine, scores[choices], 0.0))
-        barred = np.ones(len(solution.actions), np.bool_)
-        barred[rows] = False
-        values = solution.iterate(-1.0, 200, barred)
+        values = evaluate(solution, rows)
         best, returns = max(best, solution.value(values=values)), solution.returns(values)
     return best
 
@@ -343,10 +341,31 @@ def observations(solution: Solution) -> npt.NDArray[np.intp]:
     return numbers
 
 
+def edges_from(
+    solution: Solution, rows: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], Floats]:
+    """The edges that leave these rows, one row per belief: the belief they leave, the one they reach, the chance."""
+    taken = np.zeros(len(solution.actions), np.bool_)
+    taken[rows] = True
+    used = taken[solution.sources]
+    return solution.owners[solution.sources[used]], solution.targets[used], solution.chances[used]
+
+
+def evaluate(solution: Solution, rows: npt.NDArray[np.intp]) -> Floats:
+    """(beliefs,): what 200 more decisions by these rows are worth, one row per belief, if a round that goes on then
+    pays -1."""
+    sources, targets, chances = edges_from(solution, rows)
+    values, payoffs = np.full(len(solution.beliefs), -1.0), solution.payoffs[rows]
+    for _ in range(200):
+        before, values = values, payoffs + np.bincount(sources, chances * values[targets], len(values))
+        if np.abs(values - before).max() < 1e-9:
+            break
+    return values
+
+
 def visits(solution: Solution, rows: npt.NDArray[np.intp], start: Floats) -> Floats:
     """(beliefs,): how often a round that goes on by these rows comes by, in its first 200 decisions."""
-    used = np.isin(solution.sources, rows)
-    sources, targets, chances = solution.owners[solution.sources[used]], solution.targets[used], solution.chances[used]
+    sources, targets, chances = edges_from(solution, rows)
     now, found = start, start.copy()
     for _ in range(200):
         now = np.bincount(targets, chances * now[sources], len(start)).astype(np.float64)
