@@ -240,6 +240,8 @@ FLAGS = (
     "64",
     "--decisions",
     "16000",
+    "--final-games",
+    "20",
     "--ppo.magnet-coef",
     "0.1",
     "--league.fraction",
