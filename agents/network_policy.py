@@ -39,14 +39,24 @@ class NetworkPolicy:
     @torch.inference_mode()
     def probabilities(self, decisions: Decisions) -> torch.Tensor:
         """The probabilities of all actions, (B, 216) float32; exactly 0 where illegal."""
+        return masked_softmax(self._outputs(decisions)[0], torch.from_numpy(decisions.action_mask) != 0)
+
+    @torch.inference_mode()
+    def values(self, decisions: Decisions) -> torch.Tensor:
+        """What the critic expects the player to be paid in the rest of the round, (B,) float32, in units of `reward`;
+        zeros if the critic is privileged."""
+        return self._outputs(decisions)[1]
+
+    def _outputs(self, decisions: Decisions) -> tuple[torch.Tensor, torch.Tensor]:
+        """The logits and the values of the network."""
         history = None
         if self.history:
             if decisions.history is None or decisions.history.shape[1] < self.history:
                 raise ValueError(f"{self.name} reads the last {self.history} events: history is missing or too short")
             history = torch.from_numpy(np.ascontiguousarray(decisions.history[:, -self.history :]))
         with torch.autocast("cpu", enabled=False):  # a learner's precision is its own
-            logits, _ = self.network(torch.from_numpy(decisions.observation), history)
-        return masked_softmax(logits, torch.from_numpy(decisions.action_mask) != 0)
+            outputs: tuple[torch.Tensor, torch.Tensor] = self.network(torch.from_numpy(decisions.observation), history)
+        return outputs
 
     def act(self, decisions: Decisions) -> Actions:
         """As `Policy.act`."""

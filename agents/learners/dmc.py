@@ -26,6 +26,7 @@ import torch
 from torch import Tensor
 
 from agents.learners.behavior import behavior
+from agents.learners.buffers import MAX_CAPACITY
 from agents.learners.q_network import (
     check_range,
     check_task,
@@ -35,7 +36,6 @@ from agents.learners.q_network import (
     greedy_policy,
     value_of,
 )
-from agents.learners.replay import MAX_CAPACITY
 from agents.learners.seat_steps import ReturnCollector, Returns, SeatSteps
 from agents.learners.task import LearningTask
 from agents.network import new_network

@@ -29,6 +29,7 @@ import torch
 from torch import Tensor, nn
 
 from agents.learners.behavior import behavior
+from agents.learners.buffers import MAX_CAPACITY, ReplayBuffer
 from agents.learners.q_network import (
     check_range,
     check_task,
@@ -39,7 +40,6 @@ from agents.learners.q_network import (
     masked_argmax,
     value_of,
 )
-from agents.learners.replay import MAX_CAPACITY, ReplayBuffer
 from agents.learners.seat_steps import SeatSteps
 from agents.learners.task import LearningTask
 from agents.network import new_network

@@ -26,9 +26,9 @@ import torch
 from torch import Tensor
 
 from agents.learners.behavior import behavior
+from agents.learners.buffers import MAX_CAPACITY, ReservoirBuffer
 from agents.learners.dqn import DQN, DQNConfig
 from agents.learners.q_network import check_range, check_task, gradient_step
-from agents.learners.replay import MAX_CAPACITY, ReservoirBuffer
 from agents.learners.task import LearningTask
 from agents.masked import log_prob_and_entropy, masked_softmax, sample
 from agents.network import new_network

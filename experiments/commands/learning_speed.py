@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agents.match.workers import cores
-from experiments.speed.learners import measure_learners
+from experiments.speed.learner_rates import measure_learners
 
 HELP = """\
 Measure the speed of learning on this machine: this project's PPO and sb3-contrib's MaskablePPO with the same network,

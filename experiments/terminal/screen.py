@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from experiments.terminal.chair import Chair
+from experiments.terminal.coach import Difference
 from experiments.terminal.events import Event
 from experiments.terminal.menu import Option, meaning
 from uno_flex_env import render
@@ -24,6 +25,7 @@ from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, TEXTS
 from uno_flex_env.cards import CODES, cards_to_text
 from uno_flex_env.game import Game
 from uno_flex_env.render import phrases
+from uno_flex_env.rules import official_deck
 
 PAINT = {
     "r": "bold bright_white on red",
@@ -183,6 +185,42 @@ def draw_hints(name: str, probs: Sequence[float]) -> Table:
             grid.add_row(paint(TEXTS[action]), f"{100 * probs[action]:.0f} %", "=" * round(40 * probs[action]))
     grid.title, grid.title_justify, grid.title_style = f"{name} would play", "left", "bold"
     return grid
+
+
+def draw_review(name: str, count: int, different: Sequence[Difference]) -> Table:
+    """How often the policy agrees with the person, and the clearest of the other decisions."""
+    grid = Table.grid(padding=(0, 2))
+    for _ in range(3):
+        grid.add_column()
+    for one in different[:SHOWN_HINTS]:
+        yours, best = one.probs
+        grid.add_row(
+            f"decision {one.number}",
+            Text("you: ") + paint(TEXTS[one.played]) + Text(f" {100 * yours:.0f} %"),
+            Text(f"{name}: ") + paint(TEXTS[one.better]) + Text(f" {100 * best:.0f} %"),
+        )
+    grid.title = f"{name} agrees with {count - len(different)} of your {count} decisions with a choice"
+    grid.title_justify, grid.title_style = "left", "bold"
+    return grid
+
+
+def draw_seen(state: State, chair: Chair) -> Group:
+    """The cards of the discard pile, and those that the person has not seen: in other hands or in the draw pile."""
+    discards = Counter(cards_to_text(state.discards))
+    others = [seat for seat in range(len(chair.names)) if seat != chair.seat]
+    known = Counter(card for seat in others for card in cards_to_text(state.known(chair.seat, seat)))
+    hand = Counter(cards_to_text(state.hand(chair.seat)))
+    unseen = Counter(chair.rules.deck or official_deck()) - discards - known - hand
+    lines = [Text(f"In the discard pile, {discards.total()}:", "bold"), _listed(discards)]
+    return Group(*lines, Text(f"Not seen by you, {unseen.total()}:", "bold"), _listed(unseen))
+
+
+def _listed(cards: Counter[str]) -> Text:
+    """The cards in order, a line for each color."""
+    lines: dict[str, list[str]] = {}
+    for card in phrases.in_order(list(cards)):
+        lines.setdefault(card[0], []).append(card + (f" x{cards[card]}" if cards[card] > 1 else ""))
+    return paint("\n".join("  " + " ".join(line) for line in lines.values()) or "  none")
 
 
 def draw_end(game: Game, chair: Chair) -> Group:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
@@ -18,10 +19,10 @@ from rich.markdown import Markdown
 from rich.rule import Rule
 
 from agents.atomic import write_new, write_whole
-from agents.network_policy import NetworkPolicy
 from agents.policy import Policy, ask
 from agents.policy_factory import make_policy
 from experiments.terminal.chair import Chair
+from experiments.terminal.coach import decisions_at, estimate, preferences, review
 from experiments.terminal.events import since_last_decision, steps
 from experiments.terminal.explanations import explain_phase
 from experiments.terminal.menu import Option, options
@@ -33,19 +34,22 @@ from experiments.terminal.screen import (
     draw_menu,
     draw_middle,
     draw_news,
+    draw_review,
     draw_seats,
+    draw_seen,
 )
-from uno_flex_env.actions import ACTIONS, NUM_ACTIONS, Action, text_to_action
+from uno_flex_env.actions import ACTIONS, Action, text_to_action
 from uno_flex_env.cards import COLORS
 from uno_flex_env.errors import NotationError
 from uno_flex_env.game import Game, Match
 from uno_flex_env.policy_input import Decisions
-from uno_flex_env.positions import Positions
 from uno_flex_env.render import phrases
 from uno_flex_env.render.ansi import LEGEND
-from uno_flex_env.seeding import checked_seed, decision_noise
+from uno_flex_env.seeding import checked_seed, derived_seed
 
 FOLDER = Path("runs/play")
+FOUND_RULES = 5
+"""Rules that a search for words shows, at most."""
 LETTERS = {word: letter for letter, word in phrases.COLORS.items()}
 COMMANDS = """\
 3              the third choice of the menu; color and target are asked for
@@ -53,7 +57,9 @@ b6/y  WT/!:b@2 an action in notation
 ?  hint        what the policy that gives the hints would play
 undo           back to your previous decision in this round; the cards stay the same
 show           show the game again
+seen           the cards in the discard pile, and those that you have not seen
 rules 7.4      what the rules say there; rules 7 shows the whole section
+rules stacking where the rules say that word
 save           write the record so far
 quit           write the record and end; so do Ctrl-C and the end of the input"""
 
@@ -87,6 +93,12 @@ class Session:
         """The round that is played now."""
         return current(self.played)
 
+    @property
+    def rounds(self) -> int:
+        """The number of rounds before the present one."""
+        finished = self.played.rounds if isinstance(self.played, Match) else []
+        return len(finished) - (self.game in finished)
+
     def run(self) -> None:
         """Play to the end.
 
@@ -103,38 +115,30 @@ class Session:
             if game.is_over:
                 self.console.print(draw_news(since_last_decision(game, self.seat), self.chair), "")
                 self.console.print(draw_end(game, self.chair), "")
+                self.review()
 
     # ---- Policies ----
 
     def decisions(self, policy: Policy) -> Decisions:
-        """The current decision as its player sees it, with as much history as `policy` reads.
-
-        Its key follows from the seed, the round, the seat and the number of decisions of the seat in the round. After
-        `undo` a policy therefore decides as it did before.
-        """
-        current_player, players = self.game.state.current_player, self.game.num_players
-        positions = Positions([self.game.state])
-        observation, mask = positions.observe()
-        taken = steps(self.game)
-        rounds = len(self.played.rounds) if isinstance(self.played, Match) else 0
-        noise = decision_noise(self.seed, rounds, current_player, sum(event.seat == current_player for event in taken))
-        history = np.full((1, policy.history, 3), -1, np.int16)
-        for row, event in enumerate(taken[::-1][: policy.history], start=1):
-            history[0, -row] = (event.seat - current_player) % players, event.action, event.drawn
-        return Decisions(observation, mask, noise, history, positions.hide())
+        """The current decision as its player sees it."""
+        return decisions_at(self.game.state, steps(self.game), policy, self.seed, self.rounds)
 
     def answer(self, policy: Policy) -> int:
         """The action that a policy chooses now."""
         return int(ask(policy, self.decisions(policy), np.zeros(1, np.intp))[0])
 
     def hint(self) -> None:
-        """Show the hint: what the policy `hints` would play, with its probabilities if it has them."""
-        if isinstance(self.hints, NetworkPolicy):
-            probs = self.hints.probabilities(self.decisions(self.hints))[0].tolist()
-        else:
-            probs = [0.0] * NUM_ACTIONS
-            probs[self.answer(self.hints)] = 1.0
-        self.console.print(draw_hints(self.hints.name, probs))
+        """Show what the policy `hints` would play, with its probabilities and its estimate if it has them."""
+        decisions = self.decisions(self.hints)
+        self.console.print(draw_hints(self.hints.name, preferences(self.hints, decisions)))
+        if said := estimate(self.hints, decisions, self.game.num_players):
+            self.console.print(f"{self.hints.name}: {said}.")
+
+    def review(self) -> None:
+        """Compare your moves in this round with those of the policy `hints`."""
+        count, different = review(steps(self.game), self.seat, self.hints, self.seed, self.rounds)
+        if count:
+            self.console.print(draw_review(self.hints.name, count, different), "")
 
     # ---- The person ----
 
@@ -176,8 +180,10 @@ class Session:
                 self.show()
             case ["save"]:
                 self.save()
-            case ["rules", number]:
-                self.read_rules(number)
+            case ["seen"]:
+                self.console.print(draw_seen(self.game.state, self.chair))
+            case ["rules", *words] if words:
+                self.read_rules(" ".join(words))
             case _:
                 return self.choose(line)
         return False
@@ -252,12 +258,36 @@ class Session:
             self.game.undo()
         return True
 
-    def read_rules(self, number: str) -> None:
-        """Show a rule, or a section of the rules, by its number."""
+    def read_rules(self, wanted: str) -> None:
+        """Show a rule or a section by its number, or the rules in which the words stand."""
         text = (files("uno_flex_env") / "RULES.md").read_text(encoding="utf-8")
-        found = [block for block in text.split("\n\n") if f"**{number}**" in block]
-        found += [part for part in re.split(r"^(?=## )", text, flags=re.MULTILINE) if part.startswith(f"## {number}. ")]
-        self.console.print(Markdown(found[0]) if found else f"There is no rule {number}; the sections are 1 to 11.")
+        blocks = text.split("\n\n")
+        found = [block for block in blocks if f"**{wanted}**" in block][:1]
+        found = found or [part for part in re.split(r"^(?=## )", text, flags=re.M) if part.startswith(f"## {wanted}. ")]
+        if not found and not wanted[0].isdecimal():
+            found = [_with_word(block, wanted) for block in blocks if wanted in " ".join(block.lower().split())]
+        if not found:
+            print_ = self.console.print
+            print_(f"There is no rule {wanted}. Give a number, such as 7.4 or 7, or words, such as stacking.")
+        for block in found[:FOUND_RULES]:
+            self.console.print(Markdown(block))
+        if len(found) > FOUND_RULES:
+            self.console.print(f"{len(found) - FOUND_RULES} more; give more words.")
+
+    # ---- Another round ----
+
+    def another(self) -> bool:
+        """Ask whether to play again."""
+        try:
+            answer = self.ask(f"Another {'match' if self.config.match else 'round'} (y or n)? ").lower()
+        except EOFError:
+            return False
+        return answer in ("y", "yes")
+
+    def next_config(self) -> PlayConfig:
+        """The settings of the next round or match: the same, with new cards and a record of its own."""
+        game, seed = self.game, derived_seed(self.seed, 1)
+        return replace(self.config, players=game.num_players, rules=game.rules, seed=seed, record=None, to=None)
 
     # ---- The record ----
 
@@ -298,6 +328,14 @@ def _new_files(wanted: Path | None) -> Iterator[Path]:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for number in count(1):
         yield FOLDER / f"game-{number}.jsonl"
+
+
+def _with_word(block: str, words: str) -> str:
+    """A block of the rules that holds these words; of a table only its head and the rows that hold them."""
+    lines = block.splitlines()
+    if not block.startswith("|"):
+        return block
+    return "\n".join([*lines[:2], *(line for line in lines[2:] if words in line.lower())])
 
 
 def _called_color(action: Action) -> str:

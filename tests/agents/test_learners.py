@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from agents.allowed_classes import only_classes
+from agents.learners.buffers import ReplayBuffer, ReservoirBuffer
 from agents.learners.dmc import DMC, DMCConfig
 from agents.learners.dqn import DQN, DQNConfig
 from agents.learners.league import LeagueConfig
@@ -18,7 +19,6 @@ from agents.learners.learner import Learner
 from agents.learners.learner_factory import make_learner
 from agents.learners.nfsp import NFSP, NFSPConfig
 from agents.learners.ppo import PPOConfig
-from agents.learners.replay import ReplayBuffer, ReservoirBuffer
 from agents.learners.seat_steps import Returns, Transitions
 from agents.learners.task import GameConfig, LearningTask
 from agents.match.runner import duel
