@@ -1,4 +1,4 @@
-"""Policies that look ahead: playouts in worlds that agree with what the player knows.
+"""Policies that look ahead: playouts in worlds in which every card is where it can be.
 
 Both kinds improve on another policy, the prior. They take its action unless another one is better by more than the
 noise of the playouts. They see no hidden card, since `Decisions.views` holds none.

@@ -194,8 +194,13 @@ void bind_view(nb::module_& m) {
         .def_ro("viewer", &View::viewer)
         .def(
             "determinize", &determinize_view, "seed"_a,
-            "A full state that agrees with the view, drawn uniformly: every arrangement of the hidden cards is equally\n"
-            "likely, copies of a wild told apart. The same seed gives the same state.")
+            "A full state drawn uniformly from those in which every card is where it can be: every arrangement of the\n"
+            "hidden cards is equally likely, copies of a wild told apart. The same seed gives the same state.\n\n"
+            "It agrees with the player's hand, the discard pile, the sizes of hands and pile, the cards seen in a\n"
+            "challenge, and what reshuffles tell about the place of each card. Nothing else is inferred. A world can give\n"
+            "a player a card that the play so far rules out: one that fits although the player had to draw, a card of\n"
+            "the active color behind a strict Draw Four or a failed challenge of another player's, or no fitting card\n"
+            "behind a kept one. How likely a player is to play so with a hand is not weighed either.")
         .def(
             "to_bytes", [](const View& v) { return to_bytes(v.state); },
             "Equal for two states exactly if the player can't tell them apart.")
