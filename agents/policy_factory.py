@@ -78,14 +78,19 @@ def _search(spec: PolicySpec) -> Policy:
 
 def _unknown(text: str) -> str:
     """The message for a name that is not that of a policy."""
-    bots = (*BOTS, "flex_by_rules", "expert")
+    bots = ", ".join((*BOTS, "flex_by_rules", "expert"))
+    return (
+        f"no such policy: {text!r}; there are {bots}, champion, search:BUDGET, the folders of training runs (:greedy "
+        f"behind a network), and module:Class{_near(text)}"
+    )
+
+
+def _near(text: str) -> str:
+    """The end of a message: the most similar name, or ""."""
     option = text.partition(":")[2]
     budget = option if option[:1].isdecimal() else "100ms"
-    near = (*bots, *_networks(), f"search:{budget}", f"flat:{budget}")
-    return (
-        f"no such policy: {text!r}; there are {', '.join(bots)}, champion, search:BUDGET, the folders of training runs "
-        f"(:greedy behind a network), and module:Class{did_you_mean(text, near)}"
-    )
+    known = (*BOTS, "flex_by_rules", "expert", *_networks(), f"search:{budget}", f"flat:{budget}")
+    return did_you_mean(text, known)
 
 
 def _networks() -> list[str]:
@@ -98,8 +103,8 @@ def _own_class(spec: PolicySpec) -> Policy:
     check_class(spec.text)
     try:
         if find_spec(spec.name.partition(".")[0]) is None:
-            near = did_you_mean(spec.text, _networks())
-            raise ValueError(f"no such policy: {spec.text!r}: there is no module {spec.name!r}{near}")
+            why = _near(spec.text) or f": there is no module {spec.name!r}"
+            raise ValueError(f"no such policy: {spec.text!r}{why}")
         policy: Policy = getattr(importlib.import_module(spec.name), spec.class_name)()
         name, history, fine = policy.name, policy.history, callable(policy.act)
     except (ImportError, AttributeError, SyntaxError, TypeError) as error:

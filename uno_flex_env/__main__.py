@@ -178,7 +178,9 @@ def _bench(options: argparse.Namespace) -> int:
     report = bench(settings, sys.stderr)
     text = json.dumps(report, indent=1)
     if path is not None:
-        path.write_text(text + "\n", encoding="utf-8")
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        part.write_text(text + "\n", encoding="utf-8")
+        part.replace(path)  # a reader finds all of the old report or all of the new
     print(text if options.json == "-" else as_table(report))
     return 0
 

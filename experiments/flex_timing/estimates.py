@@ -75,7 +75,10 @@ def ratio(part: npt.ArrayLike, whole: npt.ArrayLike, null: float = 0.0) -> Estim
     linear = mean + (parts - mean * wholes) / wholes.mean()
     error = max(float(linear.std(ddof=1)) / np.sqrt(wholes.size), 1e-12)
     # scipy's quantile, by the interval of match play on values that no extreme bounds
-    low, high = interval(linear, float(linear.min()), float(linear.max()))
+    least, most = float(linear.min()), float(linear.max())
+    if least == most and 0.0 <= mean <= 1.0:  # a share on which all deals agree still has an interval
+        least, most = 0.0, 1.0
+    low, high = interval(linear, least, most)
     p = 2 * float(stdtr(wholes.size - 1, -abs(mean - null) / error))
     return Estimate(mean, low, high, wholes.size, p)
 

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,32 +49,43 @@ def read_points(source: Path) -> list[Point]:
     """The measurements in the folder of a run, or in a CSV file that `to_csv` has written.
 
     Raises:
-        ValueError: it is neither of the two.
+        ValueError: it is neither of the two, or damaged.
     """
     if source.is_file():
         rows = csv.DictReader(io.StringIO(source.read_text(encoding="utf-8")))
         if list(rows.fieldnames or ()) != list(Point.__dataclass_fields__):
             raise ValueError(f"{source} is no table that this command has written")
-        return [
-            Point(
-                row["run"],
-                int(row["decisions"]),
-                float(row["minutes"]),
-                row["baseline"],
-                int(row["players"]),
-                *(float(row[name]) for name in ("wins", "low", "high")),
-            )
-            for row in rows
-        ]
+        return [_point(row, f"{source}, line {line}") for line, row in enumerate(rows, start=2)]
     if not (source / METRICS).is_file():
         raise ValueError(f"{source} is neither the folder of a run nor a CSV file")
-    entries = map(json.loads, (source / METRICS).read_text(encoding="utf-8").splitlines())
+    try:
+        return _measurements(source.name, (source / METRICS).read_text(encoding="utf-8").splitlines())
+    except (LookupError, TypeError, ValueError) as error:
+        raise ValueError(f"{source} is damaged: {type(error).__name__}: {error}") from None
+
+
+def _measurements(run: str, lines: Iterable[str]) -> list[Point]:
+    """The measurements in these lines of metrics."""
     return [
-        Point(source.name, entry["decisions"], round(entry["minutes"], 3), name, players, *rates)
-        for entry in entries
+        Point(run, entry["decisions"], round(entry["minutes"], 3), name, players, *rates)
+        for entry in map(json.loads, lines)
         if "strength" in entry
         for name, players, *rates in entry["strength"]
     ]
+
+
+def _point(row: Mapping[str, str], where: str) -> Point:
+    try:
+        return Point(
+            row["run"],
+            int(row["decisions"]),
+            float(row["minutes"]),
+            row["baseline"],
+            int(row["players"]),
+            *(float(row[name]) for name in ("wins", "low", "high")),
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from None
 
 
 def to_csv(points: Sequence[Point]) -> str:

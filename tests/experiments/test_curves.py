@@ -75,3 +75,30 @@ def test_a_table_of_something_else_and_another_kind_of_picture_are_refused(tmp_p
     assert "out must be the name of a .png file" in message
     assert "b.csv is no table that this command has written" in message
     assert not list(tmp_path.glob("x.*"))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ('{"strength": [["expert", 2, 0.5', "a is damaged: JSONDecodeError"),
+        ('{"decisions": 3, "strength": [["expert", 2, 0.5, 0.4, 0.6]]}', "a is damaged: KeyError: 'minutes'"),
+        ('{"decisions": 3, "minutes": 1.0, "strength": [["expert"]]}', "a is damaged"),
+    ],
+)
+def test_damaged_metrics_are_refused_by_the_name_of_the_run(tmp_path, damage, message):
+    """Seen to fail when the error of the JSON reader came through."""
+    folder = run(tmp_path / "a", [0.25])
+    with (folder / "metrics.jsonl").open("a") as file:
+        file.write(damage)
+    with pytest.raises(ValueError, match=message):
+        read_points(folder)
+
+
+def test_a_damaged_table_is_refused_by_file_and_line(tmp_path):
+    """Seen to fail when only the number was named."""
+    path = tmp_path / "points.csv"
+    path.write_text(
+        "run,decisions,minutes,baseline,players,wins,low,high\na,5,1.0,expert,2,0.5,0.4,0.6\na,x,1,e,2,0,0,0\n"
+    )
+    with pytest.raises(ValueError, match=r"points.csv, line 3: .*'x'"):
+        read_points(path)

@@ -21,7 +21,7 @@ from experiments.command_line import parse
 from experiments.commands.train import Config
 from experiments.commands.train import main as train
 from experiments.settings import from_table, read
-from experiments.speed import learners
+from experiments.speed import learner_rates
 from experiments.training.train_config import load_config
 from tests.support.paths import ROOT
 from uno_flex_env.batch import bot_number
@@ -306,8 +306,8 @@ def test_every_other_command_runs(arguments: str, said, tmp_path, monkeypatch, c
     test_curves. Seen to fail with a command that ends before it says anything."""
     monkeypatch.chdir(tmp_path)
     short = {"n_steps": 8, "batch_size": 8, "n_epochs": 1}
-    monkeypatch.setattr(learners, "MaskablePPO", lambda *args, **options: MaskablePPO(*args, **options | short))
-    monkeypatch.setattr(learners, "MINIBATCH", 512)
+    monkeypatch.setattr(learner_rates, "MaskablePPO", lambda *args, **options: MaskablePPO(*args, **options | short))
+    monkeypatch.setattr(learner_rates, "MINIBATCH", 512)
 
     assert command.main(arguments.split()) == 0
 

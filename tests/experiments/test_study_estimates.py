@@ -123,6 +123,15 @@ def test_a_difference_of_two_estimates_covers():
     assert 0.92 < np.mean(same) < 0.98
 
 
+def test_a_share_on_which_all_deals_agree_has_an_interval():
+    """Fault 2-2: twenty deals, all with the event or all without. Seen to fail with an interval of width 0."""
+    none, all_ = ratio(np.zeros(20), np.full(20, 3)), ratio(np.full(20, 3), np.full(20, 3))
+
+    assert (none.mean, all_.mean) == (0.0, 1.0)
+    assert 0.05 < none.high - none.low < 0.3
+    assert 0.05 < all_.high - all_.low < 0.3
+
+
 def test_a_share_of_nothing_is_not_a_number():
     value = ratio([0, 0], [0, 0])
 

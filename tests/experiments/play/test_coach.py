@@ -51,7 +51,7 @@ def test_the_cards_that_are_not_seen_are_the_rest_of_the_deck():
     for phase in ("play", "drawn", "challenge"):
         for seed in range(6):
             game = decision(phase, 3, seed)
-            seat = game.current_player
+            seat = game.state.current_player
             session, console = at(game, seat=seat)
 
             session.obey("seen")
@@ -63,7 +63,7 @@ def test_the_cards_that_are_not_seen_are_the_rest_of_the_deck():
                 if not word.startswith("x"):
                     listed[word] += int(copies[1:]) if copies.startswith("x") else 1
             known = [card for other in range(3) if other != seat for card in game.known(seat, other)]
-            seen = Counter([*game.hands[seat], *cards_to_text(game.state.discards), *known])
+            seen = Counter([*game.hands[session.seat], *cards_to_text(game.state.discards), *known])
             assert listed + seen == Counter(game.rules.deck or official_deck())
             assert words[1].startswith(f"{listed.total()}:")
 
