@@ -81,8 +81,8 @@ By cards in the smallest other hand:
 
 ![The best flex less the best other play, by two hands](figures/spend_map.png)
 
-*The best flex less the best other play, by the own hand and the smallest other hand. Light: the flex wins more; dark:
-the other play wins more; bold: a star within one map; white: fewer than 30 deals.*
+*The best flex less the best other play, by the own hand and the smallest other hand. Amber, +: the flex wins more;
+blue, -: the other play wins more; bold: a star within one map; gray: fewer than 30 deals.*
 
 The policy's favorite flex against its favorite other play. A decision is clear where the interval over its worlds
 excludes zero. In decisions that are clear by chance the policy agrees half of the time. The last column needs ten
@@ -161,7 +161,8 @@ advice: some intervals hold zero.
 
 ![The tree](figures/tree.png)
 
-*The tree with the figures of its leaves. Yellow: spend; blue: hold; white: the interval holds zero.*
+*The tree with the figures of its leaves. Amber: spend; blue: hold; white: undecided, since the
+interval holds zero.*
 
 What spending is worth over always holding:
 

@@ -3,41 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from io import BytesIO
 
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from agents.match.results import Rate
+from experiments import plot_style
 from experiments.match_tables.cross_table import CrossTable
-from experiments.plot_style import COLOR_MAP, LINES
 
 
+@plot_style.styled
 def heat_maps(tables: Sequence[CrossTable]) -> bytes:
     """A heat map for each number of players: how often one seat (row) wins against another policy (column).
 
-    Light cells are above the fair share, dark ones below. The numbers are percentages with half the width of the
-    interval.
+    Amber cells are above the fair share, blue ones below; all maps share one scale. The numbers are percentages with
+    half the width of the interval.
     """
     policies = tables[0].policies
-    ratios = [_ratios(table) for table in tables]
-    most = max(np.nanmax(np.abs(ratio - 1)) for ratio in ratios) or 1.0
-    size = 1.2 + 0.85 * len(policies)
-    figure = Figure(figsize=(size * len(tables), size), layout="constrained", dpi=120)
-    for place, (table, ratio) in enumerate(zip(tables, ratios, strict=True)):
-        axes = figure.add_subplot(1, len(tables), place + 1)
-        axes.imshow(ratio, cmap=COLOR_MAP, vmin=1 - most, vmax=1 + most)  # in the middle: even
-        _write_rates(axes, table, ratio)
-        axes.set_title(f"{table.num_players} players, fair share {100 / table.num_players:.1f} %", fontsize=10)
+    excess = [_ratios(table) - 1 for table in tables]
+    most = max(np.nanmax(np.abs(grid)) for grid in excess) or 1.0
+    side = 1.2 + 0.85 * len(policies)
+    figure, maps = plot_style.panels(1, len(tables), (side * len(tables), side))
+    for place, (axes, table, grid) in enumerate(zip(maps[0], tables, excess, strict=True)):
+        plot_style.heat_map(axes, grid, [[_cell(table, one, other) for other in policies] for one in policies], most)
+        axes.set_title(_panel_title(table.num_players))
         axes.set_xticks(range(len(policies)), policies, rotation=30, ha="right")
         axes.set_xlabel(f"against {table.num_players - 1}")
         axes.set_yticks(range(len(policies)), policies if place == 0 else [])
         axes.set_ylabel("one" if place == 0 else "")
-    file = BytesIO()
-    figure.savefig(file, format="png")
-    return file.getvalue()
+    return plot_style.image(figure)
 
 
 def _ratios(table: CrossTable) -> npt.NDArray[np.float64]:
@@ -50,30 +44,31 @@ def _ratios(table: CrossTable) -> npt.NDArray[np.float64]:
     )
 
 
-def _write_rates(axes: Axes, table: CrossTable, ratio: npt.NDArray[np.float64]) -> None:
-    for (row, column), value in np.ndenumerate(ratio):
-        if not np.isnan(value):
-            rate = table.rate(table.policies[row], table.policies[column])
-            text = f"{100 * rate.mean:.1f}\n±{50 * (rate.high - rate.low):.1f}"
-            axes.text(column, row, text, ha="center", va="center", color="black" if value > 1 else "white", fontsize=9)
+def _cell(table: CrossTable, one: str, other: str) -> str:
+    if one == other:
+        return ""
+    rate = table.rate(one, other)
+    return f"{100 * rate.mean:.1f}\n±{50 * (rate.high - rate.low):.1f}"
 
 
+def _panel_title(players: int) -> str:
+    return f"{players} players, fair share {100 / players:.1f} %"
+
+
+@plot_style.styled
 def rungs(policies: Sequence[str], players: Sequence[int], rates: Mapping[tuple[str, int], Rate], title: str) -> bytes:
     """A panel for each number of players: the win rate of each policy with its interval, from left to right.
 
-    Policies are categories, so they are dots without a line."""
-    figure = Figure(figsize=(1.0 + (0.9 + 0.42 * len(policies)) * len(players), 3.8), layout="constrained", dpi=120)
-    for place, count in enumerate(players):
-        axes = figure.add_subplot(1, len(players), place + 1)
+    The panels share one scale, in which 1 is the fair share. Policies are categories, so they are dots without a line.
+    """
+    width = 0.9 + (0.5 + 0.42 * len(policies)) * len(players)
+    figure, row = plot_style.panels(1, len(players), (width, 3.8), sharey=True)
+    for axes, count in zip(row[0], players, strict=True):
         shown = [(x, rates[policy, count]) for x, policy in enumerate(policies) if (policy, count) in rates]
-        means = [100 * rate.mean for _, rate in shown]
-        bars = [[100 * (r.mean - r.low) for _, r in shown], [100 * (r.high - r.mean) for _, r in shown]]
-        color, _ = LINES[0]
-        axes.errorbar([x for x, _ in shown], means, yerr=bars, fmt="o", color=color, capsize=3, linewidth=1)
-        axes.axhline(100 / count, color="gray", linewidth=0.8, linestyle=":")
-        axes.set_title(f"{count} players, fair share {100 / count:.1f} %", fontsize=10)
-        axes.set_xticks(range(len(policies)), policies, rotation=40, ha="right", fontsize=8)
-        axes.set_ylabel(f"{title}, %" if place == 0 else "")
-    file = BytesIO()
-    figure.savefig(file, format="png")
-    return file.getvalue()
+        plot_style.intervals(axes, [x for x, _ in shown], [rate for _, rate in shown], scale=count)
+        plot_style.reference(axes, 1)
+        axes.set_title(_panel_title(count))
+        axes.set_xticks(range(len(policies)), policies, rotation=40, ha="right")
+        axes.set_xlim(-0.6, len(policies) - 0.4)
+    row[0, 0].set_ylabel(f"{title} / fair share")
+    return plot_style.image(figure)
