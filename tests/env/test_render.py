@@ -2,6 +2,7 @@
 
 import copy
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -18,8 +19,11 @@ import pytest
 
 from tests.support.golden_games import golden
 from tests.support.paths import ROOT
+from uno_flex_env import Game
 from uno_flex_env.actions import DRAW, SILENT, text_to_action
 from uno_flex_env.render import Table, Window, ansi, picture
+from uno_flex_env.render.canvas import Canvas
+from uno_flex_env.render.card_faces import face
 from uno_flex_env.render.phrases import PHASES, last_sentence, phase_sentence
 
 GAMES = golden("full.jsonl")
@@ -97,6 +101,58 @@ def test_a_hand_of_sixty_cards_is_wrapped_and_drawn():
     assert max(map(len, text.split("\n"))) <= 80
     assert all(re.search(rf"[ (]{re.escape(card)}(\s|$)", text) for card in position.hands[0])
     assert picture(position, 0, size=SMALL).any()
+
+
+@pytest.mark.parametrize("held", [1, 20, 21, 50, 104])
+def test_the_cards_of_a_large_hand_do_not_cover_each_other(monkeypatch, held):
+    """Fault 2-33: at 50 cards "aim +4" was cut off by the next card. Seen to fail with cards of 54 and more."""
+    drawn: list[tuple[float, float, float]] = []
+    module = sys.modules["uno_flex_env.render.picture"]
+    monkeypatch.setattr(module, "face", lambda canvas, card, x, y, width: drawn.append((x, y, width)))
+    picture(replace(one(2), hands=[["W4/"] * held, ["r1"]], current_player=1), 0, size=SMALL)
+
+    hand = drawn[1:]  # the first one is the top
+    assert len(hand) == held
+    for (x, y, width), (following, below, _) in itertools.pairwise(hand):
+        assert following - x >= width or below - y >= 1.5 * width
+    assert all(width / 2 <= x <= 1200 - width / 2 and y + 0.75 * width <= 800 for x, y, width in hand)
+
+
+CHALLENGED = "player_1 decides on a challenge of the Draw Four on green"
+
+
+@pytest.mark.parametrize("seat", [None, 0, 1])
+def test_a_challenge_shows_the_color_by_which_guilt_is_judged(seat):
+    """Fault 2-33: only the color called was shown. Seen to fail without `prior_color` in `from_state`, in `_piles`
+    and in `_middle`."""
+    game = Game.from_position([["W4/", "rS", "rR"], ["gS", "gR"]], "g5", current_player=0)
+    game.play("W4/:b")
+    shown = Table.from_state(game.state, game.rules)
+
+    assert (shown.prior_color, shown.color) == ("g", "b")
+    assert phase_sentence(shown) == CHALLENGED
+    assert "color b blue  before g green" in ansi(shown, seat, color=False)
+    other = replace(shown, prior_color="y")
+    words = {ansi(table, seat) for table in (shown, other)}
+    pictures = [picture(replace(table, phase="play", names=["", ""]), seat) for table in (shown, other)]
+    assert len(words) == 2
+    assert not np.array_equal(pictures[0][:400], pictures[1][:400])  # above the sentence
+
+    game.play("accept")
+    assert Table.from_state(game.state, game.rules).prior_color is None
+
+
+def test_the_wilds_look_different():
+    """Fault 2-33: T and A differed by one small letter. Seen to fail without the signs."""
+    cards = []
+    for card in ("WT/", "WA/", "W4/", "WF"):
+        canvas = Canvas((120, 80), (0, 0, 0))
+        face(canvas, card, 600, 400, 500)
+        cards.append(canvas.pixels().astype(int))
+
+    for one_card, other in itertools.combinations(cards, 2):
+        differs = np.abs(one_card - other).max(axis=2) > 60
+        assert differs.sum() > 0.1 * (cards[0].max(axis=2) > 0).sum()
 
 
 @pytest.mark.parametrize("n", PLAYERS)

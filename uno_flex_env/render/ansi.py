@@ -82,11 +82,12 @@ def _wrap(label: str, cells: list[str], gap: str = "  ") -> list[str]:
 
 
 def _middle(table: Table) -> list[str]:
-    """The piles, the active color and the direction."""
-    letter = table.color
+    """The piles, the active color, in a challenge the color before, and the direction."""
+    letter, prior = table.color, table.prior_color
     cells = [
         f"Top {_card(table.top)}",
         f"color {_ink(f'{letter} {COLORS[letter]}', INK[letter])}",
+        *([f"before {_ink(f'{prior} {COLORS[prior]}', INK[prior])}"] if prior else []),
         "clockwise" if table.direction == 1 else "counterclockwise",
         f"draw pile {table.draw_pile}",
         f"discard pile {table.discard_pile}",

@@ -97,17 +97,20 @@ def _flex_band(canvas: Canvas, card: str, x: float, y: float, width: float) -> N
     inner = box(x, y, width * 0.92, width * RATIO - width * 0.08, width * 0.1)
     about = FACES[text_to_card(card)]
     letter = "W" if about.flex_color is None else COLORS[about.flex_color]
-    color = mix(INK["W"], PAPER, 0.2) if letter == "W" else INK[letter]
+    color, ink = INK[letter], on(letter)
+    if letter == "W":
+        light = about.flex_effect == "others_draw"
+        color, ink = mix(INK["W"], PAPER, 0.85 if light else 0.2), INK["W"] if light else PAPER
     edge = bottom - width * 0.4, bottom - width * 0.54
     span = left, left + width
     canvas.shape(PAPER, below(inner, edge[0] - width * 0.05, edge[1] - width * 0.05, span))
     canvas.shape(color, below(inner, *edge, span))
     if about.flex_effect == "none":
-        canvas.text(on(letter), card[1], left + width * 0.19, bottom - width * 0.2, width * 0.34)
-        canvas.text(on(letter), letter.upper(), left + width * 0.4, bottom - width * 0.2, width * 0.22)
+        canvas.text(ink, card[1], left + width * 0.19, bottom - width * 0.2, width * 0.34)
+        canvas.text(ink, letter.upper(), left + width * 0.4, bottom - width * 0.2, width * 0.22)
     else:
         words = FLEX_WORDS[about.flex_effect].format(draws=about.flex_draws)
-        canvas.text(on(letter), words, x, bottom - width * 0.21, width * 0.3, room=width * 0.8)
+        canvas.text(ink, words, x, bottom - width * 0.21, width * 0.3, room=width * 0.8)
 
 
 def _symbol(canvas: Canvas, card: str, x: float, y: float, size: float) -> None:
@@ -128,7 +131,8 @@ def _symbol(canvas: Canvas, card: str, x: float, y: float, size: float) -> None:
 
 
 def _wild(canvas: Canvas, about: Face, x: float, y: float, size: float) -> None:
-    """A diamond of the four colors, and on it the effect of the regular side."""
+    """A diamond of the four colors, and on it the effect of the regular side, or a sign of the flex side: a target
+    for one player, arrows for all."""
     reach = size * 0.3
     for letter, (sx, sy) in zip("rygb", [(0, -1), (1, 0), (0, 1), (-1, 0)], strict=True):
         canvas.shape(INK[letter], box(x + sx * reach * 0.75, y + sy * reach * 0.75, reach, reach, 0, math.pi / 4))
@@ -137,3 +141,18 @@ def _wild(canvas: Canvas, about: Face, x: float, y: float, size: float) -> None:
     elif about.draws:
         canvas.disc(INK["W"], x, y, size * 0.19)
         canvas.text(PAPER, f"+{about.draws}", x, y, size * 0.34, room=size * 0.3)
+    elif about.flex_effect == "target_draws":
+        _target(canvas, x, y, size * 0.3)
+    elif about.flex_effect == "others_draw":
+        for quarter in range(4):
+            turn = math.pi / 4 + quarter * math.pi / 2
+            out = size * 0.3
+            arrow(canvas, PAPER, x + out * math.cos(turn), y + out * math.sin(turn), size * 0.4, turn)
+
+
+def _target(canvas: Canvas, x: float, y: float, radius: float) -> None:
+    """A target with a cross over it."""
+    for share, color in ((1.0, PAPER), (0.8, INK["W"]), (0.5, PAPER), (0.3, INK["W"])):
+        canvas.disc(color, x, y, radius * share)
+    for width, height in ((2.5, 0.16), (0.16, 2.5)):
+        canvas.shape(PAPER, box(x, y, radius * width, radius * height))

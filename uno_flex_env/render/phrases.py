@@ -115,7 +115,8 @@ def phase_sentence(table: Table) -> str:
     """A sentence for the next decision, or for the result of the round."""
     names = shown_names(table.names)
     if table.current_player is not None:
-        return PHASES[table.phase].format(who=names[table.current_player], owed=table.pending_draw)
+        sentence = PHASES[table.phase].format(who=names[table.current_player], owed=table.pending_draw)
+        return sentence + (f" of the Draw Four on {COLORS[table.prior_color]}" if table.prior_color else "")
     winner = table.winner
     if winner is None:
         return "The round ends with no winner"

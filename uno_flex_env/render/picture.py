@@ -31,8 +31,10 @@ LINE: Color = (98, 118, 122)
 PLATE: Color = (20, 29, 35)
 QUIET: Color = (164, 180, 186)
 GOLD: Color = (246, 208, 104)
-ONE_ROW = 24
+ONE_ROW = 20
 """The largest hand that is drawn in one row. Larger hands are drawn in two rows of smaller cards."""
+ROW_WIDTH, GAP = 1140, 0.04
+"""The room of a row, and the gap between two cards as a share of a card's width."""
 
 
 class Oval(NamedTuple):
@@ -96,7 +98,7 @@ def _direction(canvas: Canvas, table: Table, felt: Oval) -> None:
 
 
 def _piles(canvas: Canvas, table: Table, felt: Oval) -> None:
-    """The draw pile, the top framed in the active color, and the sum owed between them."""
+    """The draw pile, the top framed in the active color; between them the sum owed, or the color before a Draw Four."""
     x, y = felt.x, felt.y
     left, right, width = x - 98, x + 98, 100
     canvas.shape(LINE, box(left, y, width, width * RATIO, 13))
@@ -113,6 +115,10 @@ def _piles(canvas: Canvas, table: Table, felt: Oval) -> None:
     if table.pending_draw:
         canvas.disc(GOLD, x, y, 26)
         canvas.text(PLATE, f"+{table.pending_draw}", x, y, 30, room=40)
+    if table.prior_color:
+        prior = table.prior_color
+        canvas.text(QUIET, "played on", x, y - 18, 19, room=64)
+        _chip(canvas, f"{prior.upper()} {COLORS[prior]}", x, y + 4, INK[prior], on(prior), 17)
 
 
 def _chip(canvas: Canvas, text: str, x: float, y: float, color: Color, ink: Color, height: float = 22) -> None:
@@ -194,11 +200,11 @@ def _hand(canvas: Canvas, table: Table, seat: int) -> None:
     cards, sides = in_order(table.hands[seat]), playable(to_choose(table, seat))
     half = (len(cards) + 1) // 2
     rows = [cards] if len(cards) <= ONE_ROW else [cards[:half], cards[half:]]
-    width, top = (92, 712) if len(rows) == 1 else (54, 661)
+    most, top = (92, 712) if len(rows) == 1 else (54, 661)
+    width = min(most, ROW_WIDTH / (max(1, len(rows[0])) * (1 + GAP)))
     for row, held in enumerate(rows):
-        step = min(width * 1.1, (WIDTH - 60 - width) / max(1, len(held) - 1))
         for i, card in enumerate(held):
-            x, y = WIDTH / 2 + (i - (len(held) - 1) / 2) * step, top + 93 * row
+            x, y = WIDTH / 2 + (i - (len(held) - 1) / 2) * width * (1 + GAP), top + 93 * row
             lift = width * 0.09 if {(card, False), (card, True)} & sides else 0
             _golden_edge(canvas, card, x, y - lift, width, sides)
             face(canvas, card, x, y - lift, width)

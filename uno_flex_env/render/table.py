@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
+
 from uno_flex_env._core import State
 from uno_flex_env.game import snapshot
+from uno_flex_env.observation import NUM_FEATURES, decode
 from uno_flex_env.rules import Rules
 
 
@@ -45,6 +48,8 @@ class Table:
     scores: Sequence[int] | None = None
     """The points before this round; None outside a match."""
     target_score: int | None = None
+    prior_color: str | None = None
+    """In phase challenge, the letter of the active color before the Draw Four, by which guilt is judged (rules 7)."""
 
     @property
     def num_players(self) -> int:
@@ -88,4 +93,12 @@ class Table:
             last=last,
             scores=list(state.scores) if match else None,
             target_score=rules.target_score if match else None,
+            prior_color=_prior_color(state) if known["phase"] == "challenge" else None,
         )
+
+
+def _prior_color(state: State) -> str:
+    """The letter of the active color before the Draw Four of a challenge; all seats know it."""
+    row = np.empty(NUM_FEATURES, np.uint8)
+    state.encode(state.current_player, row)
+    return str(decode(row)["prior_color"])
