@@ -19,13 +19,13 @@ COMBINATIONS = (1 << len(SWITCHES)) * (MAX_PLAYERS - MIN_PLAYERS + 1)
 """The number of combinations of two-valued switches and numbers of players."""
 
 _STRIDE = 2053  # shares no factor with COMBINATIONS, so that a short soak sees a mixture and a long one all
-_LEAST, _MOST = 200, 20_000  # decisions at one table
-_BY_HAND_EVERY = 8  # tables between those that are also played through the faces for people
+_LEAST, _MOST = 200, 20_000  # decisions in one trial
+_BY_HAND_EVERY = 8  # trials between those that are also played through the faces for people
 
 
 @dataclass(frozen=True)
-class Table:
-    """The number of players and the rules of one part of a soak."""
+class Trial:
+    """The number of players and the rules of one trial of a soak."""
 
     players: int
     rules: Rules
@@ -40,23 +40,23 @@ class Fault:
     seed: int
     """Seed of the soak."""
     number: int
-    """Number of the table in the soak."""
-    table: Table
+    """Number of the trial in the soak."""
+    trial: Trial
     record: dict[str, Any]
     """The round up to the fault."""
 
     def __str__(self) -> str:
-        rules = json.dumps(self.table.rules.to_dict())
-        kind = "a match" if self.table.match else "a round"
+        rules = json.dumps(self.trial.rules.to_dict())
+        kind = "a match" if self.trial.match else "a round"
         return (
-            f"soak with seed {self.seed}, table {self.number}: {self.reason}\n"
-            f"{self.table.players} players, {kind}, rules {rules}\n{json.dumps(self.record)}"
+            f"soak with seed {self.seed}, trial {self.number}: {self.reason}\n"
+            f"{self.trial.players} players, {kind}, rules {rules}\n{json.dumps(self.record)}"
         )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a soak, or of one of its tables."""
+    """The result of a soak, or of one of its trials."""
 
     decisions: int
     endless: int
@@ -80,28 +80,28 @@ def soak(
 ) -> Outcome:
     """Play about this many random decisions, or stop at the first fault.
 
-    The tables depend on the seed and on the number of decisions, not on the threads. From the 2,048th action of a round
+    The trials depend on the seed and on the number of decisions, not on the threads. From the 2,048th action of a round
     on, players no longer draw by choice, because random drawing can keep a round going under some switches. Where a
     drawn card must be played, a round may still never end. It is abandoned after 65,536 actions.
 
     Args:
-        advance: called with the number of decisions at each table, in order.
-        spoil: corrupt a state at the second table, to test that the checks find it.
+        advance: called with the number of decisions in each trial, in order.
+        spoil: corrupt a state in the second trial, to test that the checks find it.
     """
     each = min(max(decisions // COMBINATIONS, _LEAST), _MOST)
     done = endless = 0
     with ThreadPoolExecutor(threads) as pool:
         jobs = (
-            pool.submit(play_table, seed, number, each, each // 2 if spoil and number == 1 else 0)
+            pool.submit(play_trial, seed, number, each, each // 2 if spoil and number == 1 else 0)
             for number in itertools.count()
         )
-        for table in _in_order(jobs, threads):
-            done += table.decisions
-            endless += table.endless
-            if table.fault is not None:
-                return Outcome(done, endless, table.fault)
+        for trial in _in_order(jobs, threads):
+            done += trial.decisions
+            endless += trial.endless
+            if trial.fault is not None:
+                return Outcome(done, endless, trial.fault)
             if advance is not None:
-                advance(table.decisions)
+                advance(trial.decisions)
             if done >= decisions:
                 break
     return Outcome(done, endless, None)
@@ -115,27 +115,27 @@ def _in_order(jobs: Iterator[Future[Outcome]], threads: int) -> Iterator[Outcome
         under_way.append(next(jobs))
 
 
-def play_table(seed: int, number: int, decisions: int, spoil_at: int = 0) -> Outcome:
-    """Play at one table of a soak."""
+def play_trial(seed: int, number: int, decisions: int, spoil_at: int = 0) -> Outcome:
+    """Play one trial of a soak."""
     rng = random.Random(f"{seed} {number}")
-    table = table_of(seed, number)
+    trial = trial_of(seed, number)
     core_seed = rng.getrandbits(64)
-    taken, endless, found = _core.soak(table.rules.core, table.players, table.match, core_seed, decisions, spoil_at)
+    taken, endless, found = _core.soak(trial.rules.core, trial.players, trial.match, core_seed, decisions, spoil_at)
     fault = None
     if found is not None:
         reason, dealer, deal_seed, actions = found
-        fault = Fault(reason, seed, number, table, _record(table, dealer, deal_seed, actions))
+        fault = Fault(reason, seed, number, trial, _record(trial, dealer, deal_seed, actions))
     elif number % _BY_HAND_EVERY == 0:
-        game = Game(table.players, table.rules, seed=rng.getrandbits(64))
+        game = Game(trial.players, trial.rules, seed=rng.getrandbits(64))
         if reason := play_by_hand(game, rng):
-            fault = Fault(reason, seed, number, table, game.to_record())
+            fault = Fault(reason, seed, number, trial, game.to_record())
     return Outcome(taken, int(endless), fault)
 
 
-def table_of(seed: int, number: int) -> Table:
-    """The table with this number. COMBINATIONS tables in a row cover each combination of switches and players once. The
+def trial_of(seed: int, number: int) -> Trial:
+    """The trial with this number. COMBINATIONS trials in a row cover each combination of switches and players once. The
     hand size, the deck and the target score are random."""
-    rng = random.Random(f"table {seed} {number}")
+    rng = random.Random(f"trial {seed} {number}")
     combination = (seed + number * _STRIDE) % COMBINATIONS
     players = MIN_PLAYERS + combination % (MAX_PLAYERS - MIN_PLAYERS + 1)
     bits = combination // (MAX_PLAYERS - MIN_PLAYERS + 1)
@@ -145,18 +145,18 @@ def table_of(seed: int, number: int) -> Table:
         deck = rng.choice([None, None, _some_cards(rng)])
         rules = Rules(**switches, deck=deck, hand_size=rng.choice([7, rng.randint(1, 31), rng.randint(1, 4)]))
         if not rules.core.refuse(players):
-            return Table(players, rules, match=rng.random() < 0.25)
+            return Trial(players, rules, match=rng.random() < 0.25)
 
 
 def _some_cards(rng: random.Random) -> dict[str, int]:
-    """A random part of the official deck, of random size."""
+    """A random trial of the official deck, of random size."""
     share = rng.random()
     deck = {code: sum(rng.random() < share for _ in range(copies)) for code, copies in official_deck().items()}
     return {code: copies for code, copies in deck.items() if copies}
 
 
-def _record(table: Table, dealer: int, deal_seed: int, actions: list[int]) -> dict[str, Any]:
-    game = Game(table.players, table.rules, seed=deal_seed, dealer=dealer)
+def _record(trial: Trial, dealer: int, deal_seed: int, actions: list[int]) -> dict[str, Any]:
+    game = Game(trial.players, trial.rules, seed=deal_seed, dealer=dealer)
     for action in actions:
         if not game.state.is_legal(action):
             break

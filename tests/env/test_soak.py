@@ -21,7 +21,7 @@ from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.positions import Positions
 from uno_flex_env.replay import read_games, snapshot_lines
 from uno_flex_env.rules import SWITCHES
-from uno_flex_env.soak import COMBINATIONS, Outcome, play_table, soak, table_of
+from uno_flex_env.soak import COMBINATIONS, Outcome, play_trial, soak, trial_of
 from uno_flex_env.state import STATE_DTYPE
 from uno_flex_env.vec_env import VecEnv
 
@@ -53,11 +53,11 @@ def test_a_state_that_breaks_is_found(capsys, monkeypatch):
     assert main(["soak", "1e5", "--seed", "9"]) == 1
 
     first, second, record = capsys.readouterr().out.splitlines()
-    assert first == "soak with seed 9, table 1: discard pile and its size disagree"
-    table = table_of(9, 1)
-    assert second.startswith(f"{table.players} players")
+    assert first == "soak with seed 9, trial 1: discard pile and its size disagree"
+    trial = trial_of(9, 1)
+    assert second.startswith(f"{trial.players} players")
     game = Game.from_record(json.loads(record))
-    assert (game.num_players, game.rules) == (table.players, table.rules)
+    assert (game.num_players, game.rules) == (trial.players, trial.rules)
     assert game.ply > 0
 
 
@@ -70,11 +70,11 @@ def test_a_view_that_does_not_fit_is_found(monkeypatch):
 
     assert fault is not None
     assert "what player 1 sees" in str(fault)
-    assert fault.record == Game(fault.table.players, fault.table.rules, seed=5, dealer=0).to_record()
+    assert fault.record == Game(fault.trial.players, fault.trial.rules, seed=5, dealer=0).to_record()
 
 
 def test_a_form_that_loses_something_is_found(monkeypatch):
-    """Bytes, JSON and records are tried at every eighth table."""
+    """Bytes, JSON and records are tried in every eighth trial."""
     monkeypatch.setattr(soaking, "state_from_json", lambda form: Game(2, seed=0).state)
 
     fault = soak(1000).fault
@@ -99,33 +99,33 @@ def test_an_error_on_the_way_is_a_fault_with_its_record(monkeypatch):
 
 
 def test_the_soak_visits_every_combination_of_switches_and_players():
-    """Once in so many tables, whatever the seed."""
+    """Once in so many trials, whatever the seed."""
     seen = {
-        (table.players, *(getattr(table.rules, name) for name in SWITCHES))
-        for table in (table_of(11, number) for number in range(COMBINATIONS))
+        (trial.players, *(getattr(trial.rules, name) for name in SWITCHES))
+        for trial in (trial_of(11, number) for number in range(COMBINATIONS))
     }
 
     assert len(seen) == COMBINATIONS == 7 * 2**9
 
 
 def test_the_soak_varies_hands_decks_and_matches():
-    """Among its first tables already."""
-    tables = [table_of(0, number) for number in range(200)]
+    """Among its first trials already."""
+    trials = [trial_of(0, number) for number in range(200)]
 
-    assert len({table.rules.hand_size for table in tables}) > 10
-    assert len({table.rules.target_score for table in tables}) == 3
-    assert len({table.match for table in tables}) == 2
-    assert 20 < sum(table.rules.deck is not None for table in tables) < 180
+    assert len({trial.rules.hand_size for trial in trials}) > 10
+    assert len({trial.rules.target_score for trial in trials}) == 3
+    assert len({trial.match for trial in trials}) == 2
+    assert 20 < sum(trial.rules.deck is not None for trial in trials) < 180
 
 
 def test_threads_change_nothing_but_the_time():
-    """The tables, and what is played at them, come from seed and number alone."""
+    """The trials, and what is played in them, come from seed and number alone."""
     counts: list[list[int]] = [[], []]
     for threads, taken in enumerate(counts, start=1):
         assert soak(20_000, seed=5, threads=threads, advance=taken.append).fault is None
 
     assert counts[0] == counts[1]
-    assert play_table(5, 0, 200) == play_table(5, 0, 200)
+    assert play_trial(5, 0, 200) == play_trial(5, 0, 200)
 
 
 def test_a_soak_goes_on_to_the_end_of_a_round_or_match():
@@ -149,7 +149,7 @@ def test_a_round_that_goes_on_for_ever_is_given_up():
 
 def test_rounds_given_up_are_counted(monkeypatch):
     """And the command says how many there were."""
-    monkeypatch.setattr(soaking, "play_table", lambda *arguments: Outcome(100, 1, None))
+    monkeypatch.setattr(soaking, "play_trial", lambda *arguments: Outcome(100, 1, None))
 
     outcome = soak(300)
 
@@ -195,7 +195,7 @@ def test_a_batch_writes_its_own_rows_only(monkeypatch, level, options):
 def test_bots_play_out_valid_rounds(monkeypatch, level):
     """Each bot in one of the seats."""
     monkeypatch.setenv("UNO_FLEX_LEVEL", level)
-    states = [table.deal() for table in map(Deal, range(40)) if table.players == len(BOTS)]
+    states = [trial.deal() for trial in map(Deal, range(40)) if trial.players == len(BOTS)]
 
     winners, points = np.empty((len(states), 3), np.int8), np.empty((len(states), 3), np.int16)
     keys = np.arange(len(states), dtype=np.uint64)
@@ -208,11 +208,11 @@ def test_bots_play_out_valid_rounds(monkeypatch, level):
 
 
 class Deal:
-    """A table of the soak with its cards dealt."""
+    """A trial of the soak with its cards dealt."""
 
     def __init__(self, number: int) -> None:
-        table = table_of(1, number)
-        self.players, self.rules, self.match = table.players, table.rules, table.match
+        trial = trial_of(1, number)
+        self.players, self.rules, self.match = trial.players, trial.rules, trial.match
 
     def deal(self, seed: int = 0) -> State:
         state = State.deal(self.rules.core, self.players, 0, seed)
@@ -225,7 +225,7 @@ class Deal:
 
 
 def in_the_middle(rng: random.Random) -> bytes:
-    """A state somewhere in a random round at a random table."""
+    """A state somewhere in a random round of a random trial."""
     state = Deal(rng.randrange(10_000)).deal(rng.getrandbits(64))
     for _ in range(rng.randrange(200)):
         if state.is_over:

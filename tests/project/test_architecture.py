@@ -105,6 +105,15 @@ def test_no_two_modules_share_a_name() -> None:
     assert [name for name, count in Counter(core).items() if count > 1] == []
 
 
+def test_no_two_classes_of_the_environment_share_a_name() -> None:
+    """Fault 2-33: `soak.Table` and `render.Table` had one name for two meanings. Seen to fail with those names."""
+    classes = Counter(
+        node.name for _, tree in sources("uno_flex_env") for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    )
+
+    assert [name for name, count in classes.items() if count > 1] == []
+
+
 def test_the_environment_never_imports_torch() -> None:
     assert [path for path, tree in sources("uno_flex_env") if "torch" in imported(tree)] == []
 
