@@ -1,5 +1,6 @@
 """Fixtures that every folder of tests may use, and the option `--fast`."""
 
+import gc
 import os
 import sys
 from collections import Counter, defaultdict
@@ -9,6 +10,9 @@ import pytest
 
 # More threads of torch would only wait for each other in networks as small as the tests'. Read when torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Imports and the collection of tests make many objects that stay. The garbage collector need not visit them.
+gc.disable()
 
 MOST_CASES = 3
 """Parameter sets of one test that `--fast` runs, at most."""
@@ -39,6 +43,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         place[name] += 1
     config.hook.pytest_deselected(items=left_out)
     items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, but not among what stays."""
+    gc.freeze()
+    gc.enable()
 
 
 def name_of(item: pytest.Item) -> str:
