@@ -1,0 +1,1 @@
+"""The benchmark of learning algorithms: tables of results, statistics, figures."""
