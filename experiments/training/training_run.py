@@ -28,7 +28,7 @@ from agents.match.workers import cores, worker_pool
 from agents.policy import Policy
 from experiments.match_tables.match_settings import games_of
 from experiments.training.advice import tells_how_to_continue, thread_advice, what_now
-from experiments.training.checkpoint_file import CHECKPOINT, load_checkpoint
+from experiments.training.checkpoint_file import CHECKPOINT
 from experiments.training.monitor import Monitor
 from experiments.training.train_config import CONFIG, TrainConfig, load_config
 from experiments.training.trainer import Trainer
@@ -100,12 +100,6 @@ def resume(folder: Path, num_threads: int = 0) -> int:
             f"{folder} had {own} threads and goes on with {num_threads}: not bit for bit as without the interruption",
             file=sys.stderr,
         )
-    if load_checkpoint(folder / CHECKPOINT)["decisions"] >= config.decisions:
-        print(
-            f"{folder} has learned from all of its {config.decisions:,} decisions; its final table follows. To train "
-            f"further from its policy: --init-from {folder}",
-            flush=True,
-        )
     return run(config, folder, resume=True, num_threads=num_threads)
 
 
@@ -127,6 +121,12 @@ def _learn(config: TrainConfig, folder: Path, num_threads: int, *, resume: bool)
     trainer = Trainer(config, folder, num_threads)
     if resume:
         trainer.restore()
+        if trainer.is_done:
+            print(
+                f"{folder} has learned from all of its {config.decisions:,} decisions; its final table follows. To "
+                f"train further from its policy: --init-from {folder}",
+                flush=True,
+            )
     else:
         if config.init_from:
             trainer.load_weights(first_weights(config))

@@ -42,6 +42,7 @@ CONFIGS: dict[str, Any] = {
     "dqn": QUICK_DQN,
     "nfsp": NFSPConfig(learning_rate=5e-3, learning_starts=100, minibatch_size=128, anticipatory=0.3, dqn=QUICK_DQN),
     "dmc": DMCConfig(learning_rate=5e-3, minibatch_size=256),
+    "docs.reinforce:Reinforce": None,
 }
 
 

@@ -306,6 +306,25 @@ def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
     assert np.array_equal(results[0].winners, results[1].winners)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["dqn", "nfsp", "dmc", "docs.reinforce:Reinforce"])
+def test_every_learner_is_trained_and_resumed_by_the_command(tmp_path, monkeypatch, capsys, name):
+    """It ends with its table, `--resume` continues to the same end, and the policy plays.
+
+    Seen to fail when a run of the learner can't be resumed, and when its policy is not written."""
+    monkeypatch.chdir(tmp_path)
+    flags = ["--config", SMOKE, "--learner", name, "--num-threads", "1", "--game.players", "2", "--evaluations", "1"]
+    sizes = ["--evaluation-games", "20", "--final-games", "20", "--decisions", "6000"]
+
+    assert command.main(["train", *flags, *sizes]) == 0
+
+    assert "random                 2" in capsys.readouterr().out
+    policy = make_policy("runs/smoke")
+    assert duel(policy, "random", games=20).num_games == 20
+    assert command.main(["train", "--resume", "runs/smoke", "--class", name]) == 0
+    assert "has learned from all of its 6,000 decisions" in capsys.readouterr().out
+
+
 def check_charts(folder: Path) -> None:
     """Strength with its interval, and every group of charts, each number of updates once."""
     accumulator: Any = importlib.import_module("tensorboard.backend.event_processing.event_accumulator")
