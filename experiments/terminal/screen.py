@@ -187,7 +187,7 @@ def draw_hints(name: str, probs: Sequence[float]) -> Table:
     return grid
 
 
-def draw_review(name: str, count: int, different: Sequence[Difference]) -> Table:
+def draw_review(name: str, count: int, different: Sequence[Difference]) -> Group:
     """How often the policy agrees with the person, and the clearest of the other decisions."""
     grid = Table.grid(padding=(0, 2))
     for _ in range(3):
@@ -199,9 +199,8 @@ def draw_review(name: str, count: int, different: Sequence[Difference]) -> Table
             Text("you: ") + paint(TEXTS[one.played]) + Text(f" {100 * yours:.0f} %"),
             Text(f"{name}: ") + paint(TEXTS[one.better]) + Text(f" {100 * best:.0f} %"),
         )
-    grid.title = f"{name} agrees with {count - len(different)} of your {count} decisions with a choice"
-    grid.title_justify, grid.title_style = "left", "bold"
-    return grid
+    agrees = f"{name} agrees with {count - len(different)} of your {count} decisions with a choice"
+    return Group(Text(agrees, "bold"), grid)
 
 
 def draw_seen(state: State, chair: Chair) -> Group:

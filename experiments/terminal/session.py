@@ -182,7 +182,7 @@ class Session:
                 self.save()
             case ["seen"]:
                 self.console.print(draw_seen(self.game.state, self.chair))
-            case ["rules", *words] if words:
+            case ["rules", *words]:
                 self.read_rules(" ".join(words))
             case _:
                 return self.choose(line)
@@ -264,11 +264,12 @@ class Session:
         blocks = text.split("\n\n")
         found = [block for block in blocks if f"**{wanted}**" in block][:1]
         found = found or [part for part in re.split(r"^(?=## )", text, flags=re.M) if part.startswith(f"## {wanted}. ")]
-        if not found and not wanted[0].isdecimal():
+        if not found and wanted and not wanted[0].isdecimal():
             found = [_with_word(block, wanted) for block in blocks if wanted in " ".join(block.lower().split())]
         if not found:
             print_ = self.console.print
-            print_(f"There is no rule {wanted}. Give a number, such as 7.4 or 7, or words, such as stacking.")
+            none = f"There is no rule {wanted}. " if wanted else ""
+            print_(f"{none}Give a number, such as 7.4 or 7, or words, such as stacking.")
         for block in found[:FOUND_RULES]:
             self.console.print(Markdown(block))
         if len(found) > FOUND_RULES:

@@ -34,6 +34,7 @@ from uno_flex_env.policy_input import Decisions
         ("0", "The numbers go from 1 to 3."),
         ("4", "The numbers go from 1 to 3."),
         ("WT/:x", "There is no such action: 'WT/:x'; WT/ calls a color: one of :r :y :g :b."),
+        ("rules", "Give a number, such as 7.4 or 7, or words, such as stacking."),
         ("rules 99", "There is no rule 99. Give a number, such as 7.4 or 7, or words, such as stacking."),
         ("undo", "You have made no decision in this round that you can take back."),
     ],
