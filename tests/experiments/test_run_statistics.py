@@ -113,8 +113,8 @@ def test_with_many_deals_the_interval_is_students_and_of_a_difference_welchs():
 
     a, b = one.mean(axis=1), other.mean(axis=1)
     student, welch = ttest_1samp(a, 0).confidence_interval(), ttest_ind(a, b, equal_var=False).confidence_interval()
-    assert (found.low, found.high) == pytest.approx(student, abs=0.01)
-    assert (difference.low, difference.high) == pytest.approx(welch, abs=0.01)
+    assert (found.low, found.high) == pytest.approx((student.low, student.high), abs=0.01)
+    assert (difference.low, difference.high) == pytest.approx((welch.low, welch.high), abs=0.01)
 
 
 def test_a_hierarchical_value_is_the_statistic_of_the_runs():
