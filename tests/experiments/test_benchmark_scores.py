@@ -136,7 +136,7 @@ def test_results_for_marl_eval_have_its_documented_structure():
     """The structure of its README: environment, task, algorithm, run; then steps in order with lists of one value for
     each metric, and last the absolute metrics with the same names. marl-eval takes the last key for them.
 
-    Seen to fail when the absolute metrics come first, and when they are those of the curve."""
+    Seen to fail when the absolute metrics come first, and when they are those of the other budget."""
     rows = [row for name in ("dqn", "ppo") for seed in (1, 2) for row in learned_rows(name, seed, [0, 0.5, 1])]
     ends = [row | {"wins": 0.42} if row["at"] == "decisions" else row for row in rows]
 
