@@ -28,8 +28,10 @@ class Stopped(Exception):  # noqa: N818
 
 @contextmanager
 def alarm(seconds: float) -> Iterator[None]:
-    """Raise `Stopped` after so many seconds. Meanwhile nothing is collected as garbage: an exception that a signal raises
-    in a callback of the collector is lost."""
+    """Raise `Stopped` after so many seconds.
+
+    Meanwhile nothing is collected as garbage: an exception that a signal raises in a callback of the collector is lost.
+    """
 
     def stop(*_: object) -> None:
         raise Stopped
