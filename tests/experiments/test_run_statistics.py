@@ -48,14 +48,14 @@ def covers(found: Interval, truth: float) -> bool:
 
 
 def test_the_hierarchical_interval_covers_a_planted_rate_and_deals_alone_do_not():
-    """Five runs on 100 deals, 300 times.
+    """Five runs on 200 deals, 300 times.
 
     Seen to fail when runs are not resampled, and with the normal quantile in place of Student's."""
     rng = np.random.default_rng(1)
     planted = Planted(level=0.3, run=0.3, deal=1.0)
     both, deals_alone = [], []
     for seed in range(REPETITIONS):
-        wins = planted.play(rng, rng.normal(size=100))
+        wins = planted.play(rng, rng.normal(size=200))
         both.append(covers(hierarchical_interval([wins], resamples=300, seed=seed), planted.truth()))
         deals_alone.append(covers(Interval(0.0, *interval(wins.mean(axis=0), 0.0, 1.0)), planted.truth()))
 
