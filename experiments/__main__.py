@@ -102,11 +102,11 @@ def _run(name: str, flags: list[str]) -> int:
 def prepare() -> None:
     """Set up the process for fast learning. Settings that a system does not have are skipped.
 
-    A gradient step frees tens of megabytes and needs them again at once. The C library (glibc) is told to keep this
+    A gradient step frees tens of megabytes and needs them again at once. This sets the C library (glibc) to keep this
     memory, because fresh pages from the system are slow.
 
     After a matrix product torch's threads spin for a while in case there is another one, and so keep the threads of the
-    games off the cores. They are told to sleep, or with libgomp to spin only for microseconds. Call this before torch
+    games off the cores. This makes them sleep, or with libgomp spin only for microseconds. Call this before torch
     is loaded, which is when it reads both variables.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -97,7 +97,7 @@ def resume(folder: Path, num_threads: int = 0) -> int:
     own = config.num_threads or cores()
     if num_threads not in (0, own):
         print(
-            f"{folder} had {own} threads and goes on with {num_threads}: not bit for bit as without the interruption",
+            f"{folder} had {own} threads and continues with {num_threads}: not bit for bit as without the interruption",
             file=sys.stderr,
         )
     return run(config, folder, resume=True, num_threads=num_threads)

@@ -241,7 +241,7 @@ for number in range(10**9):
 
 @pytest.mark.slow
 def test_a_kill_in_the_midst_of_saving_leaves_a_whole_file(tmp_path):
-    """kill -9 while one file is written over and over; whoever reads meanwhile finds a whole one each time, too.
+    """kill -9 while one file is written over and over; a reader finds a whole one each time.
 
     Seen to fail when `write_whole` opens the file itself."""
     path = tmp_path / "x.safetensors"

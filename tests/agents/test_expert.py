@@ -16,7 +16,7 @@ from uno_flex_env.seeding import decision_noise
 
 
 def plays(game: Game, *without: str) -> set[str]:
-    """What the expert does at a table, whatever its luck."""
+    """What the expert does at a table, with any random numbers."""
     keys = decision_noise(0, 0, 0, np.arange(50))
     observation = np.empty(NUM_FEATURES, np.uint8)
     assert game.current_player is not None
@@ -69,7 +69,7 @@ def positions() -> dict[str, list[tuple[Game, str]]]:
 
 @pytest.mark.parametrize("rule", NAMES)
 def test_a_rule_of_thumb_decides(rule):
-    """The expert plays each position by the rule, whatever its luck, and without the rule in another way or by luck."""
+    """The expert plays each position by the heuristic with any random numbers; without it, otherwise or at random."""
     for game, wanted in positions()[rule]:
         assert plays(game) == {wanted}
         assert plays(game, rule) != {wanted}

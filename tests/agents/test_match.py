@@ -29,7 +29,7 @@ from uno_flex_env.policy_input import Decisions
 def test_a_planted_strength_is_recovered(num_players):
     """In seat 0 the policy wins if it plays, and in every other seat it comes too late.
 
-    Seen to fail when nobody moves on to another seat (`chairs` without the seating), and with the line-up turned the
+    Seen to fail when no policy moves on to another seat (`chairs` without the seating), and with the line-up turned the
     other way than `winning_policies` thinks."""
     result = duel(HALF, SURE, num_players, games=3000 * num_players, rules=ONE_RED_CARD)
 
@@ -62,7 +62,7 @@ def test_the_same_policy_in_several_seats_is_counted_once():
 def test_one_policy_in_all_seats_gets_its_fair_share_in_each(num_players):
     """Fault 24: seat 0 begins, and with two cards each that is worth a lot; over the seatings it cancels out.
 
-    Seen to fail when everybody keeps his seat."""
+    Seen to fail when every policy keeps its seat."""
     lineup = [Shifted(f"bot {place}", shift=place) for place in range(num_players)]
 
     result = replace(play_match(lineup, games=2000 * num_players, rules=SHORT), confidence=0.9999)
@@ -111,7 +111,7 @@ def test_games_are_rounded_up_to_whole_deals():
 # ---- Rounds without a winner ----
 
 
-def test_rounds_without_a_winner_count_for_nobody():
+def test_rounds_without_a_winner_count_for_no_policy():
     """No card matches another (rules 3)."""
     result = duel("flex_any", "random", rules=NO_MATCHES, games=20)
 
@@ -134,7 +134,8 @@ def test_endless_games_are_truncated_and_counted_apart():
 
 @pytest.mark.slow
 def test_neither_workers_nor_rows_change_the_result():
-    """Seen to fail with luck from a generator of its own in each process, and with the row in the key of a deal."""
+    """Seen to fail with random numbers from a generator of its own in each process, and with the row in the key of a
+    deal."""
     lineup: list[str | Policy] = ["flex_when_stuck", Shifted("shifted", shift=3), "random"]
 
     results = [

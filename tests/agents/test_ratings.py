@@ -19,7 +19,7 @@ STRENGTHS = {"weak": 1.0, "fair": 2.0, "good": 3.0, "best": 6.0}
 def planted(lineup: Sequence[str], deals: int = 4000, seed: int = 0, luck: float = 0.0) -> MatchResult:
     """A match won by the law of Plackett and Luce.
 
-    With this chance a deal has luck of its own: all its games are won by whoever has won the first.
+    With this chance the cards decide a deal: the winner of its first game wins all of its games.
     """
     policies = tuple(dict.fromkeys(lineup))
     seats = np.array([policies.index(name) for name in lineup])
@@ -175,7 +175,7 @@ def test_matches_of_the_same_deals_are_compared_deal_by_deal():
 
 def test_a_policy_that_never_wins_has_a_rating():
     """Far below, by the half wins that are added to each pair: odds of 100.5 to 0.5."""
-    winners = np.tile(np.array([0, 1], np.int8), (50, 1))  # whoever sits in seat 0 of the first seating
+    winners = np.tile(np.array([0, 1], np.int8), (50, 1))  # the policy in seat 0 of the first seating
 
     rated = ratings([replace(planted(["best", "weak"], deals=50), winners=winners)])
 

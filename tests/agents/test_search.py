@@ -173,7 +173,7 @@ def test_it_takes_the_move_that_wins(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_gives_no_turn_to_whoever_is_about_to_win(method):
+def test_it_gives_no_turn_to_a_player_who_is_about_to_win(method):
     """With two players a Skip brings another turn, with which seat 0 wins; a number lets seat 1 play, whose only card
     fits in many worlds. Seen to fail with the wins of another seat counted."""
     game = table("g5 | 0: gS g1 | 1: b4")

@@ -222,7 +222,7 @@ def test_history_holds_the_last_public_events(num_players):
 
 
 def test_history_begins_anew_with_each_deal():
-    """Nothing of a round is told in the next one."""
+    """A round shows nothing of the round before."""
     env, rng = uno_flex_v0.env(2, Rules(hand_size=1), match=True, history=4), random.Random(0)
     env.reset(seed=0)
     while env.core.rounds == 0:
@@ -255,7 +255,7 @@ def test_observations_are_the_callers():
 
 
 def check_masks(states: int) -> None:
-    """int8; somebody can act, nobody else can; whatever is sampled under the mask is legal."""
+    """int8; one agent can act and no other; an action sampled under the mask is legal."""
     rng = random.Random(0)
     while states > 0:
         env = uno_flex_v0.env(rng.randint(2, 8), EVERY_PHASE if rng.random() < 0.5 else Rules(), max_decisions=500)
@@ -314,7 +314,7 @@ def test_sampling_refuses_what_is_no_mask(mask):
 
 
 def check_ends(num_players: int, rules: Rules, max_decisions: int | None) -> str:
-    """No flag before the step that ends the episode; then the right one, for everybody. Returns how it ended."""
+    """No flag before the step that ends the episode; then the right one, for all agents. Returns how it ended."""
     env, rng = uno_flex_v0.env(num_players, rules, max_decisions=max_decisions), random.Random(num_players)
     env.reset(seed=num_players)
     game = Game(num_players, rules, seed=num_players)
@@ -327,7 +327,7 @@ def check_ends(num_players: int, rules: Rules, max_decisions: int | None) -> str
         assert set(env.truncations.values()) == {not game.is_over and game.ply == max_decisions}
     assert not any(info["action_mask"].any() for info in env.infos.values())
     assert not any(env.observe(agent)["action_mask"].any() for agent in env.agents)
-    return "cut" if not game.is_over else "won" if game.winner is not None else "nobody wins"
+    return "cut" if not game.is_over else "won" if game.winner is not None else "no winner"
 
 
 def test_a_win_terminates(num_players):
@@ -337,11 +337,11 @@ def test_a_win_terminates(num_players):
 
 def test_a_round_without_a_winner_terminates():
     """Fault 12; rules 3."""
-    assert check_ends(2, NO_MATCHES, None) == "nobody wins"
+    assert check_ends(2, NO_MATCHES, None) == "no winner"
 
 
 def test_the_last_decision_truncates(num_players):
-    """Fault 12: `max_decisions` counts the decisions of everybody."""
+    """Fault 12: `max_decisions` counts the decisions of all agents."""
     assert check_ends(num_players, Rules(), 9) == "cut"
 
 

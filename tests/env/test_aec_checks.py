@@ -70,7 +70,7 @@ def illegal_episode(env: Any, seed: int, moves: int) -> list[Any]:
 
 @pytest.mark.parametrize("moves", [0, 1, 7])
 def test_terminate_does_what_pettingzoos_wrapper_does(num_players, moves):
-    """-1 for who moved, 0 for all others, everybody finished, a warning in the log."""
+    """-1 for the agent that moved, 0 for all others; all agents are finished; the log has a warning."""
     for seed in range(3):
         ours = illegal_episode(uno_flex_v0.env(num_players, illegal="terminate"), seed, moves)
         theirs = illegal_episode(wrapped(uno_flex_v0.raw_env(num_players)), seed, moves)
@@ -163,7 +163,7 @@ def test_agent_iter_stops_after_max_iter():
     assert seen == 4
 
 
-def test_a_step_after_everybodys_last_is_a_warning():
+def test_a_step_after_the_last_of_all_agents_is_a_warning():
     """As `OrderEnforcingWrapper` has it."""
     for env in (uno_flex_v0.env(2, SHORT), wrapped(uno_flex_v0.raw_env(2, SHORT))):
         env.reset(seed=0)

@@ -44,7 +44,7 @@ api_warnings = pytest.mark.filterwarnings(
 
 @pytest.fixture(autouse=True)
 def headless(monkeypatch):
-    """Windows open on no display and wait for nobody."""
+    """Windows open on no display and don't wait for a key."""
     monkeypatch.setenv("SDL_VIDEODRIVER", "dummy")
     monkeypatch.setattr(display, "RENDER_FPS", 0)
 

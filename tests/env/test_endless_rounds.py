@@ -62,7 +62,7 @@ def test_the_other_environments_have_the_same_limit():
 
 
 def test_a_batch_has_no_limit_by_default_and_says_why():
-    """Fault 2-5: training goes on bit for bit, and nobody pays for `final_obs` unasked."""
+    """Fault 2-5: training continues bit for bit, and `final_obs` takes no memory unless you ask for it."""
     env = VecEnv(2)
     assert env.options.max_decisions is None
     assert env.final_obs.size == 0

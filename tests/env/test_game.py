@@ -126,7 +126,7 @@ def all_of(game: Game) -> dict[str, Any]:
 
 
 def check_undo(start: Game, seed: int, steps: int) -> None:
-    """Some steps and as many undos leave no trace, also not in how the game goes on."""
+    """Some steps and as many undos leave no trace, also not in how the game continues."""
     rng = random.Random(seed)
     game = start.copy()
     passed = [all_of(at) for at in islice(wander(game, rng, "collector"), steps + 1)]
@@ -477,7 +477,7 @@ def play_match(match: Match, seed: int) -> Match:
 
 @pytest.mark.parametrize("target", [1, 100, 500])
 def test_a_match_goes_to_its_target(num_players, target):
-    """Rules 8: who first has it wins; every round before leaves everybody short of it."""
+    """Rules 8: the first player who has it wins; after every round before, no player has it."""
     match = play_match(Match(num_players, Rules(target_score=target, hand_size=3), seed=num_players), 1)
 
     scores = [0] * num_players
@@ -510,7 +510,7 @@ def test_the_deal_moves_one_seat_to_the_left(num_players):
 
 
 def test_a_round_without_a_winner_scores_nothing_and_the_next_one_follows():
-    """Rules 3 and 8: the deck is so small that everybody can draw it dry."""
+    """Rules 3 and 8: the deck is so small that the players can draw all of it."""
     deck = dict.fromkeys(("r1", "r3", "b2", "b4", "y6"), 1)
     match = Match(2, Rules(hand_size=1, deck=deck, target_score=500), seed=1)
     while not match.rounds:

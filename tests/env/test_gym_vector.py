@@ -240,7 +240,7 @@ def test_a_round_without_a_winner_terminates_and_pays_nothing():
 
 
 def test_gymnasiums_statistics_are_right():
-    """The wrapper that everybody uses sums an episode's rewards to the payoff of the win."""
+    """Gymnasium's usual wrapper sums an episode's rewards to the payoff of the win."""
     env = RecordEpisodeStatistics(UnoFlexVectorEnv(8, 3, SHORT, opponents="random"))
     _, infos = env.reset(seed=0)
     rng, returns = np.random.default_rng(0), set[float]()

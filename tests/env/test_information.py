@@ -263,7 +263,7 @@ def test_who_has_seen_the_own_hand_is_known():
 
 @pytest.mark.parametrize("phase", PHASES)
 def test_games_that_look_alike_are_different_games(phase, num_players):
-    """The first test here can fail: whoever saw the whole state would see a difference."""
+    """The first test here can fail: a player who saw the whole state would see a difference."""
     for game, other, _ in watched(phase, num_players):
         assert game.state.to_bytes() != other.state.to_bytes()
 
@@ -328,7 +328,7 @@ def test_every_decision_of_random_games_can_be_determinized(num_players):
 
 
 def test_the_end_of_a_round_is_not_determinized():
-    """Nobody decides any more, and the points tell something about all hands."""
+    """No player decides any more, and the points tell something about all hands."""
     game = decision("over", 3, 1)
 
     with pytest.raises(ValueError, match="over"):
@@ -583,7 +583,7 @@ def test_in_random_games_every_arrangement_is_equally_likely(seed):
 
 
 def test_the_order_of_the_draw_pile_is_equally_likely():
-    """Six orders of three cards, whoever holds the other two."""
+    """Six orders of three cards, for every place of the other two."""
     view = small("r5 | 0: b2 b4 | 1: g1 y3^ | pile y2 g3 b6").state.hide(0)
 
     seen = Counter(tuple(view.determinize(seed).pile_order()) for seed in range(12000))

@@ -83,7 +83,7 @@ def test_the_table_of_actions_says_what_the_texts_say():
     ids=["flex", "wild", "play"],
 )
 def test_masks_of_actions_hold_those_whose_text_says_so(mask, among):
-    """Nobody can write to them."""
+    """They are read-only."""
     assert mask.tolist() == [among(text) for text in TEXTS]
     assert not mask.flags.writeable
 

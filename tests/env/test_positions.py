@@ -145,7 +145,7 @@ def test_each_seat_can_have_a_bot_of_its_own():
 
 
 def test_views_are_those_of_the_states():
-    """Whoever decides looks; worlds are drawn as `View.determinize` draws them, on any number of threads."""
+    """The current player looks; worlds are drawn as `View.determinize` draws them, on any number of threads."""
     positions, games = wandering(4, EVERY_PHASE)
     going = np.flatnonzero(~positions.is_over)
     keys = np.arange(len(going), dtype=np.uint64) + 5

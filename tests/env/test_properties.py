@@ -49,7 +49,7 @@ def test_at_every_decision_of_every_game(dealt, seed, style):
     """Rules 1, 5 and 10: all cards are there, a Power is green, an action is legal until the end. Rules 3: it comes.
 
     Red if `flip_powers` does not turn all green again, `renew_pile` leaves the discards, `forget_known` is left out, or
-    `end_turn` does not end the round (a game goes on for ever)."""
+    `end_turn` does not end the round (a game never ends)."""
     game = deal(dealt)
     cards = Counter(OFFICIAL if game.rules.deck is None else game.rules.deck)
 
@@ -67,7 +67,7 @@ def test_the_official_deck_has_104_cards_at_every_decision(num_players, hand_siz
         assert at.draw_pile + at.discard_pile + sum(map(len, at.hands)) == 104
 
 
-def test_a_game_in_which_nobody_plays_ends_without_a_winner(num_players):
+def test_a_game_in_which_no_card_is_played_ends_without_a_winner(num_players):
     """Rules 3, fault 25: all cards are drawn and kept, then there is none left."""
     game = Game(num_players, Rules(hand_size=3), seed=1)
     for _ in range(1000):

@@ -16,7 +16,7 @@ ALL_SWITCHES = Rules(uno_call="explicit", stacking=True, flex_draw_four_challeng
 
 
 def rotated_tables(num_players: int, seed: int, rules: Rules) -> list[Game]:
-    """The same table with everybody moved on by 0, 1, ... seats."""
+    """The same table with all players moved on by 0, 1, ... seats."""
     shuffled = random.Random(seed)
     deck = [code for code, face in zip(CODES, FACES, strict=True) for _ in range(face.copies)]
     shuffled.shuffle(deck)
@@ -46,7 +46,7 @@ def view(game: Game, seat: int) -> np.ndarray:
 @pytest.mark.parametrize("rules", [Rules(), ALL_SWITCHES], ids=["official", "switches"])
 @pytest.mark.parametrize("num_players", range(2, 9))
 def test_a_player_sees_the_same_from_every_chair(num_players, rules):
-    """Moving everybody on by k seats changes nobody's observation or legal actions, all game long.
+    """Moving all players on by k seats changes no observation and no legal actions, in the whole game.
 
     Seen to fail with `egocentric()` returning the bits unturned, and with put_sizes() not turning the sizes."""
     tables = rotated_tables(num_players, seed=num_players, rules=rules)

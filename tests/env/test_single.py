@@ -322,14 +322,14 @@ def check_end(rules: Rules, max_decisions: int | None) -> str:
             assert np.flatnonzero(env.action_masks()).tolist() == [0]
             with pytest.raises(gymnasium.error.ResetNeeded):
                 env.step(0)
-            return "cut" if truncated else "nobody wins" if reward == 0 else "won"
+            return "cut" if truncated else "no winner" if reward == 0 else "won"
     raise AssertionError("the episode has no end")
 
 
 def test_each_end_raises_its_flag():
     """Fault 12: a win, a round without a winner, the last decision."""
     assert check_end(SHORT, None) == "won"
-    assert check_end(NO_MATCHES, None) == "nobody wins"
+    assert check_end(NO_MATCHES, None) == "no winner"
     assert check_end(Rules(), 4) == "cut"
 
 

@@ -197,7 +197,7 @@ def test_gymnasium_finds_the_environment(code):
 
 
 def test_the_text_is_what_the_learner_sees():
-    """Its own line says "you", wherever it sits, and the last opponent's action is told."""
+    """Its own line says "you", in any seat, and the last opponent's action is shown."""
     env: Any = SingleAgentEnv(3, opponents=draw_and_keep, render_mode="ansi", seat=2)
     env.reset(seed=0)
     assert re.findall(r"player_(\d) .*\byou\b", env.render()) == ["2"]

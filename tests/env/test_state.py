@@ -414,7 +414,7 @@ def test_a_state_that_the_rules_do_not_allow_is_refused_with_the_reason(field, v
 @pytest.mark.sanitize
 @pytest.mark.parametrize(("field", "value", "reason"), LATE)
 def test_a_false_account_of_the_last_reshuffle_is_refused(field, value, reason):
-    """What everybody knows of the ages of cards fits the hands and the pile."""
+    """What each player knows of the ages of cards fits the hands and the pile."""
     form = state_to_json(decision("play", 3, 1, reshuffled=True).state)
     assert form[field] != value
 

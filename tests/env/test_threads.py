@@ -1,4 +1,4 @@
-"""Threads and signals: long work stops when it is told to, and nothing that a thread meets ends the process."""
+"""Threads and signals: long work stops at a signal, and no fault in a thread ends the process."""
 
 from __future__ import annotations
 

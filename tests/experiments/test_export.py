@@ -242,7 +242,8 @@ def saved(folder: Path, network: ActorCritic | None = None) -> Path:
 
 @pytest.mark.slow
 def test_a_network_is_exported_by_its_name(tmp_path, monkeypatch, capsys):
-    """Fault 22. In the current folder under the name of its run, or where it is told to; in place of what was there.
+    """Fault 22. In the current folder under the name of its run, or in the file that you name; in place of what was
+    there.
 
     Seen to fail with a file of another kind, and with the name of the file in the run."""
     monkeypatch.chdir(tmp_path)

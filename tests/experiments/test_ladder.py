@@ -1,4 +1,4 @@
-"""The command `ladder`: cells are those of match play, and a ladder that was interrupted goes on."""
+"""The command `ladder`: cells are those of match play, and a ladder that was interrupted continues."""
 
 from __future__ import annotations
 

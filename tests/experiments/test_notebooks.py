@@ -92,7 +92,7 @@ def test_the_notebook_runs_and_shows_what_is_stored(
 ) -> None:
     """On a small budget, in a fresh kernel. Seen to fail when outputs were cleared, when a stored number was changed in
     the tour, and when a cell raised an error."""
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # nobody's own settings
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))  # no user's settings
     notebook = jupytext.read(text)
     budgets = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
     assert len(budgets) == (text.stem in SMALL)

@@ -175,8 +175,8 @@ def test_a_diverged_run_says_so(tmp_path, capsys):
 def test_the_learner_learns_from_bots_and_past_selves(learned):
     """Fault 23: within seconds it wins several times as many games as an untrained network does.
 
-    Seen to fail when the learner's rewards are turned round, when the league is told nothing or the opposite, when the
-    opponent never changes, and without snapshots.
+    Seen to fail when the learner's rewards are turned round, when the league gets no results or their opposite, when
+    the opponent never changes, and without snapshots.
     """
     run, monitor = learned
     untrained = ActorCritic(run.config.network)

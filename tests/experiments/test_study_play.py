@@ -80,7 +80,7 @@ def test_the_worth_of_a_power_is_found_where_it_is_known(red, worth):
     assert (value.p < 0.05) == (worth > 0)
 
 
-def test_a_power_that_nobody_uses_is_worth_nothing():
+def test_a_power_that_no_player_uses_is_worth_nothing():
     """And twins share their random numbers, so most of them end alike: where cards are drawn that only a flex could
     play, one of the two has a decision more. Seen to fail with keys of its own for each twin (0.52 end alike)."""
     pairs = twins(RuleBot("never_flex"), 0, range(300), 2, OFFICIAL, 1)
@@ -251,7 +251,7 @@ def test_a_policy_that_flexes_as_learned_has_random_numbers_of_its_own():
 
 @pytest.mark.parametrize("spec", ["search:300,flex_when_stuck", "flat:300,flex_when_stuck"])
 def test_a_search_can_be_told_when_to_flex(spec):
-    """It goes on looking ahead, and never plays what it may not, though it would. Seen to fail without `looks_ahead`,
+    """It keeps looking ahead, and never plays what it may not, though it would. Seen to fail without `looks_ahead`,
     and with the mask ignored by the search."""
     found = sample(BOT, 7, range(40), 2, OFFICIAL, spend_or_hold)
     assert found is not None

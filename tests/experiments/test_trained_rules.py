@@ -41,7 +41,7 @@ COMMANDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
-def test_rules_that_nobody_asked_for_are_refused(capsys, command):
+def test_rules_that_were_not_asked_for_are_refused(capsys, command):
     """Fault 2-7: both rules are named, and what to add. Seen to fail when the official rules are played without a
     word."""
     assert main(COMMANDS[command]) == 2

@@ -1,4 +1,4 @@
-"""Training runs: learning, files, exact resuming, and what is told of a run."""
+"""Training runs: learning, files, exact resuming, and what a run reports."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def equal(one: Any, other: Any) -> bool:
 
 @pytest.mark.slow
 def test_learning_learns(tmp_path):
-    """Fault 23: with one card each, whoever plays it wins. Against a table of one who plays at random, a new network
+    """Fault 23: with one card each, the first player to play it wins. Against `random`, a new network
     draws as often as plays; some seconds later it wins far more, intervals apart.
 
     Seen to fail with the opposite sign of the advantage, and with a learning rate of nothing."""
@@ -263,7 +263,7 @@ def told(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_end(tmp_path, monkeypatch, capsys):
     """Fault 22, by the commands: kill -9 after a checkpoint, `--resume` in a new process; policy, metrics and the table
-    of what it beats are those of a run that nobody interrupted. TensorBoard then shows strength with its interval
+    of what it beats are those of a run without an interruption. TensorBoard then shows strength with its interval
     (fault 23), and the policy plays the same in worker processes as here, so masks reach them (fault 16).
 
     A run that has ended says so, and how to train further. The bar of the table ends at its total.
@@ -467,8 +467,8 @@ def history(*wins: float, other: float = 0.5) -> list[dict[str, Any]]:
 
 
 def test_a_stalled_run_says_so():
-    """When the second half is no better than the first by more than luck explains (0.5 points here, of the mean of both
-    baselines); not while it rises anywhere, or there is too little to tell.
+    """When the second half is no better than the first by more than chance explains (0.5 points here, of the mean of
+    both baselines); not while it rises anywhere, or there is too little to tell.
 
     Seen to fail with one measurement too few, when one baseline is enough to stall, and with the error of one
     measurement in place of that of a half."""

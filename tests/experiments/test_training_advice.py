@@ -110,7 +110,7 @@ def test_a_run_can_be_resumed_with_other_threads(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("experiments.training.training_run.learn", note)
 
     assert command.main(["train", "--resume", str(folder), "--num-threads", "2"]) == 1
-    assert "had 1 threads and goes on with 2: not bit for bit" in capsys.readouterr().err
+    assert "had 1 threads and continues with 2: not bit for bit" in capsys.readouterr().err
     assert command.main(["train", "--resume", str(folder)]) == 1
     assert "not bit for bit" not in capsys.readouterr().err
     assert given == [2, 1]

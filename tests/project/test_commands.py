@@ -568,7 +568,7 @@ def test_what_callgrind_runs_needs_nothing_but_the_core():
 
 
 def test_progress_is_a_line_now_and_then(monkeypatch):
-    """Where nobody watches."""
+    """Without a terminal."""
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     stream = io.StringIO()

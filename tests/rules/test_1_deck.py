@@ -138,7 +138,7 @@ def test_numbers_count_their_value_colored_actions_20_and_wilds_50(face):
     [("[rygb][1-8].*", 64, 288), ("[rygb][SRD].*", 24, 480), ("W.*", 16, 800), (".*", 104, 1568)],
 )
 def test_the_points_of_the_deck_add_up(kind, count, points):
-    """Rules 1.10: the top (g5) and the winner's card (g3) are in nobody's hand."""
+    """Rules 1.10: the top (g5) and the winner's card (g3) are in no hand."""
     cards = [face for face in PRINTED for _ in range(4 if face[0] == "W" else 1) if re.fullmatch(kind, face)]
     held = [card for card in cards if card not in ("g5", "g3")]
 

@@ -61,7 +61,7 @@ def test_the_cards_are_dealt_one_at_a_time_from_the_dealers_left():
     assert game.top == "g5"
 
 
-def test_the_first_card_goes_to_the_dealers_left_whoever_deals(num_players):
+def test_the_first_card_goes_to_the_left_of_any_dealer(num_players):
     """Rules 2.3."""
     for dealer in range(num_players):
         game = deal("r1 r2^ r3 r4^ r5 r6^ r7 r8^ g1 g2^ g3 g4^ g5", num_players, dealer=dealer, hand_size=1)

@@ -156,7 +156,7 @@ def test_the_first_in_turn_order_get_the_last_cards():
 
 
 def test_what_was_owed_counts_as_paid(num_players):
-    """Rules 3.6: next draws one card of two and still loses the turn; nobody draws the rest later."""
+    """Rules 3.6: next draws one card of two and still loses the turn; no player draws the rest later."""
     game = table("g5 | 0: gD g1 b2 | 1: b4 b6 | pile | only", num_players).play("gD")
 
     assert game.current_player == 2 % num_players

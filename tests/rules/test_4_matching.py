@@ -233,7 +233,7 @@ def test_every_wild_calls_the_next_active_color_just_drawn(action):
 
 @pytest.mark.parametrize("action", WILD_ACTIONS)
 def test_every_wild_calls_the_next_active_color_as_the_last_card(action):
-    """Rules 4.11: the color is part of the play, and nobody is asked for it afterwards."""
+    """Rules 4.11: the color is part of the play, and no decision about it follows."""
     face, _, call = action.partition(":")
 
     game = table(f"g5 | 0: {face.rstrip('!')}", 8).play(action)

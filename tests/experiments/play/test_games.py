@@ -235,7 +235,7 @@ def test_no_file_is_ever_replaced(pipe):
 
 
 def test_a_record_that_cannot_be_saved_is_shown(pipe):
-    """`save` says so, and the game goes on; at its end the record is shown, so nothing is lost. The status is 1.
+    """`save` says so, and the game continues; at its end the record is shown, so nothing is lost. The status is 1.
 
     Seen to fail with an error that ends the game."""
     Path("runs").write_text("not a folder")

@@ -22,7 +22,7 @@ from tests.support.typist import Typist, at, config_of, sit, write
 from uno_flex_env import Game, Rules, uno_flex_v0
 from uno_flex_env.policy_input import Decisions
 
-# ---- What is told ----
+# ---- What is shown ----
 
 
 @pytest.mark.parametrize("phase", [phase for phase in PHASES if phase != "over"])
@@ -106,7 +106,7 @@ def told(game: Game, seat: int) -> list[str]:
     ],
 )
 def test_what_has_happened_is_told(start, actions, seat, lines):
-    """One's own cards by name, those of others by number; Powers, direction, and what a challenge has shown.
+    """Your own cards by name, those of others by number; Powers, direction, and what a challenge has shown.
 
     Seen to fail with the drawn cards of others, and with the shown hand told to the third player."""
     game = position(start)

@@ -141,10 +141,10 @@ def test_help_and_rules_can_be_read():
 
 @pytest.mark.parametrize("players", [2, 3, 8])
 def test_what_is_taken_back_leaves_no_trace(players):
-    """Fault 11: after detours of one and of two decisions the game is the same as without them, the luck of cards and
+    """Fault 11: after detours of one and of two decisions the game is the same as without them, the cards and
     opponents included.
 
-    Seen to fail with luck that goes on counting."""
+    Seen to fail with random numbers that keep counting."""
     settings = config_of(players=players, rules=Rules(uno_call="explicit", stacking=True))
     straight, _ = sit(settings, some_action, mute=True)
     plan: list[str] = []
