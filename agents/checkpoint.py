@@ -18,15 +18,11 @@ from agents.atomic import write_whole
 from agents.json_text import field_of, parse_json
 from agents.network import ActorCritic, NetworkConfig
 from agents.policy_spec import PolicySpec
-from uno_flex_env.actions import NUM_ACTIONS
-from uno_flex_env.observation import NUM_FEATURES
+from uno_flex_env.policy_input import ENVIRONMENT
 from uno_flex_env.rules import Rules
 
 POLICY = "policy.safetensors"
 """The network of a run, in its folder."""
-
-ENVIRONMENT = {"name": "uno_flex_v0", "features": NUM_FEATURES, "actions": NUM_ACTIONS}
-"""The environment of a network. Rules, rewards and observations change only together with the version in the name."""
 
 _KEY = "uno_flex"
 
@@ -142,11 +138,16 @@ def trained_rules(policy: str) -> Rules | None:
     Raises:
         ValueError: the file of the network is damaged.
     """
-    network = PolicySpec.parse(policy).network
-    path = None if network is None else find_policy(network)
+    spec = PolicySpec.parse(policy)
+    path = _file(spec)
     if path is None:
         return None
-    about = field_of(load(path, POLICY_FORMAT)[1], "about", dict, path)
+    if spec.onnx_file is None:
+        about = field_of(load(path, POLICY_FORMAT)[1], "about", dict, path)
+    else:
+        from agents.onnx_policy import load_onnx  # here, since it needs onnxruntime
+
+        about = load_onnx(path, policy).about
     switches = trained_by(path, about, "rules", dict, None)
     try:
         return None if switches is None else Rules.from_dict(switches)
@@ -166,8 +167,14 @@ def find_policy(name: str) -> Path | None:
     return None
 
 
+def _file(spec: PolicySpec) -> Path | None:
+    """The file of a policy's network; None if there is none."""
+    if spec.onnx_file is not None:
+        return Path(spec.onnx_file)
+    return None if spec.network is None else find_policy(spec.network)
+
+
 def digests(policies: Iterable[str]) -> dict[str, str]:
     """The SHA-256 of each policy's network, by policy; policies without one are left out."""
-    networks = {name: PolicySpec.parse(name).network for name in policies}
-    files = {name: find_policy(network) for name, network in networks.items() if network is not None}
+    files = {name: _file(PolicySpec.parse(name)) for name in policies}
     return {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items() if file}

@@ -6,12 +6,13 @@ import importlib
 from importlib.util import find_spec
 from pathlib import Path
 
-from agents.allowed_classes import check_class
+from agents.allowed_code import check_allowed
 from agents.expert import Expert
 from agents.flex_policies import FlexByRules
 from agents.policy import Policy
 from agents.policy_spec import PolicySpec
 from agents.rule_bot import RuleBot
+from agents.stdio_policy import StdioPolicy
 from uno_flex_env.batch import BOTS
 from uno_flex_env.errors import did_you_mean, needs_extra
 
@@ -26,11 +27,12 @@ def make_policy(name: str) -> Policy:
             after the name; "champion", the network that comes with the project; "search:BUDGET" or
             "search:BUDGET,PRIOR", which looks ahead for so many simulations ("200") or so much time ("100ms") a
             decision and improves on PRIOR, by default the expert ("flat:" does so without a tree); "module:Class" for a
-            class of your own, which is called without arguments.
+            class of your own, which is called without arguments; "onnx:FILE" for a network in an ONNX file;
+            "stdio:COMMAND" for a program in any language (docs/programs.md).
 
     Raises:
-        ValueError: there is no such policy; the message says which there are. Or it is a class that
-            `agents.allowed_classes.only_classes` does not allow.
+        ValueError: there is no such policy; the message says which there are. Or it is a class or
+            a program that `agents.allowed_code.allow_only` does not allow.
     """
     spec = PolicySpec.parse(name)
     match spec.kind:
@@ -46,9 +48,15 @@ def make_policy(name: str) -> Policy:
             return _network(spec)
         case "class":
             return _own_class(spec)
+        case "onnx":
+            return _onnx(spec)
+        case "stdio":
+            check_allowed(spec.text)
+            return StdioPolicy(spec.text, spec.command, spec.limit, spec.events)
 
 
-# The modules that need torch are imported where they are used: it takes a second, and most policies do without.
+# The modules that need torch or onnxruntime are imported where they are used: it takes a second, and most policies do
+# without.
 
 
 def _network(spec: PolicySpec) -> Policy:
@@ -60,6 +68,13 @@ def _network(spec: PolicySpec) -> Policy:
     if file is None:
         raise ValueError(_unknown(spec.text))
     return load_policy(file, name=spec.text, greedy=spec.greedy)
+
+
+def _onnx(spec: PolicySpec) -> Policy:
+    with needs_extra(f"the policy {spec.text!r}", "train"):
+        from agents.onnx_policy import load_onnx
+
+    return load_onnx(Path(spec.name), spec.text, greedy=spec.greedy)
 
 
 def _search(spec: PolicySpec) -> Policy:
@@ -81,7 +96,7 @@ def _unknown(text: str) -> str:
     bots = ", ".join((*BOTS, "flex_by_rules", "expert"))
     return (
         f"no such policy: {text!r}; there are {bots}, champion, search:BUDGET, the folders of training runs (:greedy "
-        f"behind a network), and module:Class{_near(text)}"
+        f"behind a network), module:Class, onnx:FILE and stdio:COMMAND{_near(text)}"
     )
 
 
@@ -100,7 +115,7 @@ def _networks() -> list[str]:
 
 
 def _own_class(spec: PolicySpec) -> Policy:
-    check_class(spec.text)
+    check_allowed(spec.text)
     try:
         if find_spec(spec.name.partition(".")[0]) is None:
             why = _near(spec.text) or f": there is no module {spec.name!r}"

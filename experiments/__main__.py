@@ -7,9 +7,10 @@ import importlib
 import os
 import re
 import sys
+from collections.abc import Iterator
 from typing import Any
 
-from agents.allowed_classes import only_classes
+from agents.allowed_code import allow_only
 from experiments.signals import signals_unwind
 from uno_flex_env.errors import did_you_mean, needs_extra
 
@@ -92,11 +93,18 @@ def _run(name: str, flags: list[str]) -> int:
     """Read the settings of a command, and run it."""
     module: Any = importlib.import_module(f"experiments.commands.{name}")
     parse = importlib.import_module("experiments.command_line").parse  # here, since it needs tyro
-    with only_classes(part for word in flags for part in re.split("[=,]", word)):
+    with allow_only(_names(flags)):
         config = parse(module, name, flags)
         with signals_unwind():
             status: int = module.main(config)
     return status
+
+
+def _names(flags: list[str]) -> Iterator[str]:
+    """All that may be the name of a policy in these words: a word, and what follows "=" or a comma in it."""
+    for word in flags:
+        yield word
+        yield from (word[mark.end() :] for mark in re.finditer("[=,]", word))
 
 
 def prepare() -> None:

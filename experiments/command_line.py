@@ -17,7 +17,7 @@ from uno_flex_env.errors import did_you_mean
 def parse(module: Any, name: str, arguments: Sequence[str]) -> Any:
     """The settings of a command: a flag overrides the file of --config, and the file overrides the default.
 
-    The names after --class are for `only_classes` alone.
+    The names after --allow are for `allow_only` alone.
 
     Raises:
         ValueError: there is no such file or flag, or a list has commas.
@@ -27,12 +27,12 @@ def parse(module: Any, name: str, arguments: Sequence[str]) -> Any:
     words = iter(arguments)
     for word in words:
         option, given, value = word.partition("=")
-        if option not in ("--config", "--class"):
+        if option not in ("--config", "--allow"):
             rest.append(word)
             continue
         if not (value := value if given else next(words, "")):
-            raise ValueError(f"{option} needs a {'file' if option == '--config' else 'MODULE:CLASS'}")
-        if option == "--class":
+            raise ValueError(f"{option} needs a {'file' if option == '--config' else 'NAME'}")
+        if option == "--allow":
             continue
         if default is not None:
             raise ValueError(f"--config names one file, got another: {value}")
@@ -42,7 +42,7 @@ def parse(module: Any, name: str, arguments: Sequence[str]) -> Any:
     program = f"python -m experiments {name}"
     about = (
         f"{module.HELP}\n--config FILE reads settings from a TOML file with the names below; a flag overrides the file."
-        "\n--class MODULE:CLASS allows a file to name this class of yours as a policy."
+        "\n--allow NAME allows a file to name this policy, MODULE:CLASS or stdio:COMMAND."
     )
     config, unknown = tyro.cli(
         module.Config, args=rest, default=default, prog=program, description=about, return_unknown_args=True

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from agents.allowed_classes import only_classes
+from agents.allowed_code import allow_only
 from uno_flex_env.errors import did_you_mean
 
 
@@ -19,10 +19,10 @@ def read(kind: type, path: Path) -> Any:
 
     Raises:
         ValueError: the file is not TOML, a setting is unknown (the message lists the known ones) or has a wrong type,
-            or the file names a class of a policy that `agents.allowed_classes.only_classes` has not allowed.
+            or the file names a class or a program that `agents.allowed_code.allow_only` has not allowed.
     """
     try:
-        with only_classes():
+        with allow_only():
             return from_table(kind, tomllib.loads(path.read_text(encoding="utf-8")))
     except RecursionError:
         raise ValueError(f"{path}: too many brackets within brackets") from None

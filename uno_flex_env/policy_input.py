@@ -8,8 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from uno_flex_env.actions import NUM_ACTIONS
+from uno_flex_env.observation import NUM_FEATURES
 from uno_flex_env.positions import Views
 from uno_flex_env.seeding import Noise
+
+ENVIRONMENT = {"name": "uno_flex_v0", "features": NUM_FEATURES, "actions": NUM_ACTIONS}
+"""The environment of a network, in the network's file. Rules, rewards and observations change only together with the
+version in the name."""
 
 
 @dataclass(frozen=True, eq=False)

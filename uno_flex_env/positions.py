@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from uno_flex_env import _core
-from uno_flex_env._core import STATE_SIZE, State
+from uno_flex_env._core import STATE_SIZE, State, View
 from uno_flex_env.actions import NUM_ACTIONS, describe_illegal
 from uno_flex_env.batch import bot_number
 from uno_flex_env.errors import IllegalActionError
@@ -226,6 +226,10 @@ class Views:
         """Each row `times` times, its copies one after another."""
         check_whole("times", times, 1, MOST_COPIES)
         return self[np.repeat(np.arange(len(self)), times)]
+
+    def view(self, row: int) -> View:
+        """A copy of one row's view."""
+        return self.core.view(row)
 
     @property
     def viewers(self) -> npt.NDArray[np.int8]:

@@ -29,7 +29,9 @@ def check_policy(policy: Policy) -> None:
             f"{policy.history} events"
         )
     if looks_ahead(policy):
-        raise ValueError(f"exact exploitability is for policies that don't search; {policy.name} looks ahead")
+        raise ValueError(
+            f"exact exploitability takes no searches and no programs: {policy.name} looks ahead or needs a view"
+        )
 
 
 def action_probabilities(policy: Policy, states: Sequence[State]) -> tuple[npt.NDArray[np.float64], bool]:

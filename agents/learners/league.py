@@ -66,7 +66,9 @@ class League:
         self.policies: list[Policy] = [make_policy(name) for name in config.opponents]
         names = [policy.name for policy in self.policies]
         if slow := [policy.name for policy in self.policies if looks_ahead(policy)]:
-            raise ValueError(f"league.opponents can't be policies that look ahead, got {', '.join(slow)}")
+            raise ValueError(
+                f"league.opponents can't be policies that look ahead or need a view, got {', '.join(slow)}"
+            )
         if len(set(names)) < len(names):
             raise ValueError(f"league.opponents must be different policies, got {', '.join(names)}")
         self.wins, self.games = [0.0] * len(self.policies), [0.0] * len(self.policies)

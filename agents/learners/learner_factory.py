@@ -6,7 +6,7 @@ import importlib
 from importlib.util import find_spec
 from typing import Any
 
-from agents.allowed_classes import check_class
+from agents.allowed_code import check_allowed
 from agents.learners.learner import Learner
 from agents.learners.task import LearningTask
 from uno_flex_env.errors import did_you_mean
@@ -28,13 +28,13 @@ def learner_class(name: str) -> type[Any]:
 
     Raises:
         ValueError: there is no such learner; the message says which there are. Or it is a class that
-            `agents.allowed_classes.only_classes` does not allow.
+            `agents.allowed_code.allow_only` does not allow.
     """
     module, colon, class_name = LEARNERS.get(name, name).partition(":")
     if not colon or not module or not class_name:
         raise ValueError(_unknown(name))
     if name not in LEARNERS:
-        check_class(name)
+        check_allowed(name)
     try:
         if find_spec(module.partition(".")[0]) is None:
             raise ValueError(f"there is no module {module!r}: {_unknown(name)}")

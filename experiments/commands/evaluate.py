@@ -32,7 +32,8 @@ class Config(PolicyMatchSettings):
     """Settings of an evaluation."""
 
     policies: tyro.conf.Positional[tuple[str, ...]] = BOTS[1:]
-    """Two or more policies: rule bots, expert, search:100ms, champion, folders of runs, MODULE:CLASS."""
+    """Two or more policies: rule bots, expert, search:100ms, champion, folders of runs, onnx:FILE, stdio:COMMAND,
+    MODULE:CLASS."""
     players: tuple[int, ...] = (2,)
     """Numbers of players, separated by spaces: --players 2 4 8. Each of them has a table."""
     threshold: float | None = None

@@ -33,8 +33,8 @@ class Config(PolicyMatchSettings):
     """Settings of a tournament."""
 
     policies: tyro.conf.Positional[tuple[str, ...]] = BOTS[1:]
-    """Two or more policies: rule bots, expert, search:100ms, champion, folders of runs, MODULE:CLASS. The first one's
-    rating is 0."""
+    """Two or more policies: rule bots, expert, search:100ms, champion, folders of runs, onnx:FILE, stdio:COMMAND,
+    MODULE:CLASS. The first one's rating is 0."""
     name: str = "round_robin"
     """The results go to runs/tournament/NAME, or to NAME-2 and so on if that folder exists."""
 

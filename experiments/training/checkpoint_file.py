@@ -13,8 +13,8 @@ import torch
 
 import uno_flex_env
 from agents.atomic import write_whole
-from agents.checkpoint import ENVIRONMENT
 from agents.json_text import field_of
+from uno_flex_env.policy_input import ENVIRONMENT
 
 CHECKPOINT = "checkpoint.pt"
 """The checkpoint of a run, in its folder."""

@@ -18,14 +18,13 @@ import torch
 from torch import Tensor, nn
 
 import uno_flex_env
-from agents.checkpoint import ENVIRONMENT
 from agents.masked import masked_softmax
 from agents.network import ActorCritic
 from agents.network_policy import NetworkPolicy
 from uno_flex_env import VecEnv
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES
-from uno_flex_env.policy_input import Decisions
+from uno_flex_env.policy_input import ENVIRONMENT, Decisions
 from uno_flex_env.rules import MAX_PLAYERS, MIN_PLAYERS
 
 FORMAT = "uno-flex-onnx/1"

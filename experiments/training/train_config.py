@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from agents.allowed_classes import only_classes
+from agents.allowed_code import allow_only
 from agents.device import choose_device
 from agents.json_text import read_json
 from agents.learners.dmc import DMCConfig
@@ -117,8 +117,8 @@ def load_config(folder: Path) -> TrainConfig:
     """Read the settings of the run in `folder`.
 
     Raises:
-        ValueError: the folder is not that of a run, or its settings name a class of a policy that
-            `agents.allowed_classes.only_classes` has not allowed.
+        ValueError: the folder is not that of a run, or its settings name a class or a program that
+            `agents.allowed_code.allow_only` has not allowed.
     """
     path = folder / CONFIG
     if not path.is_file():
@@ -128,7 +128,7 @@ def load_config(folder: Path) -> TrainConfig:
         raise ValueError(f"{path} is not that of a run")
     del settings["made_by"]
     try:
-        with only_classes():
+        with allow_only():
             config: TrainConfig = from_table(TrainConfig, settings)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

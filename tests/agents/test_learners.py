@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from agents.allowed_classes import only_classes
+from agents.allowed_code import allow_only
 from agents.learners.buffers import ReplayBuffer, ReservoirBuffer
 from agents.learners.dmc import DMC, DMCConfig
 from agents.learners.dqn import DQN, DQNConfig
@@ -169,7 +169,7 @@ def test_learners_by_name():
     }.items():
         with pytest.raises(ValueError, match=message):
             make_learner(name, task(), 1)
-    with only_classes(), pytest.raises(ValueError, match="a file can't choose code to run"):
+    with allow_only(), pytest.raises(ValueError, match="a file can't choose code to run"):
         make_learner(own, task(), 1)
 
 

@@ -433,7 +433,9 @@ def test_a_search_without_views_says_so():
 
 
 def test_a_search_is_no_opponent_of_a_league():
-    with pytest.raises(ValueError, match=r"league\.opponents can't be policies that look ahead, got search:50"):
+    with pytest.raises(
+        ValueError, match=r"league\.opponents can't be policies that look ahead or need a view, got search:50"
+    ):
         League(LeagueConfig(fraction=0.5, opponents=("search:50",)), 0)
 
 

@@ -1,4 +1,4 @@
-"""Code that files name: no command imports a class that only a file names."""
+"""Code that files name: no command imports a class or starts a program that only a file names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.allowed_classes import only_classes
+from agents.allowed_code import allow_only
 from agents.policy_factory import make_policy
 from experiments.__main__ import main
 from experiments.settings import read
@@ -26,6 +26,8 @@ class Bot:
     def act(self, decisions):
         return RuleBot("flex_any").act(decisions)
 """
+
+PROGRAM = "stdio:touch imported"
 
 TABLES = {
     "evaluate": 'policies = ["flex_any", "planted:Bot"]',
@@ -55,7 +57,7 @@ def test_a_class_in_a_settings_file_is_not_imported(capsys, command):
 
     assert main([command, "--config", "settings.toml"]) == 2
 
-    assert "--class planted:Bot" in capsys.readouterr().err
+    assert "--allow planted:Bot" in capsys.readouterr().err
     assert not Path("imported").exists()
 
 
@@ -79,8 +81,8 @@ def test_a_class_that_the_command_line_names_is_imported(capsys):
     Path("settings.toml").write_text('policies = ["flex_any", "planted:Bot"]\ngames = 20\nworkers = 1')
 
     for arguments in (
-        ["--config", "settings.toml", "--class", "planted:Bot"],
-        ["--class=planted:Bot", "--config=settings.toml"],
+        ["--config", "settings.toml", "--allow", "planted:Bot"],
+        ["--allow=planted:Bot", "--config=settings.toml"],
         ["flex_any", "planted:Bot", "--games", "20", "--workers", "1"],
     ):
         assert main(["evaluate", *arguments]) == 0
@@ -89,15 +91,15 @@ def test_a_class_that_the_command_line_names_is_imported(capsys):
 
 
 def test_a_run_with_a_class_of_your_own_can_be_resumed(capsys):
-    """With --class, up to the checkpoint that is missing here."""
+    """With --allow, up to the checkpoint that is missing here."""
     Path("run").mkdir()
     config = TrainConfig().to_dict() | {"baselines": ["planted:Bot"], "made_by": {}}
     Path("run", CONFIG).write_text(json.dumps(config))
 
-    assert main(["train", "--resume", "run", "--class", "planted:Bot"]) == 2
+    assert main(["train", "--resume", "run", "--allow", "planted:Bot"]) == 2
 
     assert "there is no checkpoint.pt" in capsys.readouterr().err
-    with only_classes(["planted:Bot"]):
+    with allow_only(["planted:Bot"]):
         assert load_config(Path("run")).baselines == ("planted:Bot",)
 
 
@@ -110,7 +112,43 @@ def test_programs_make_any_policy():
     assert make_policy("planted:Bot").name == "planted:Bot"
 
 
-def test_a_flag_without_a_class_is_refused(capsys):
-    assert main(["evaluate", "--class"]) == 2
+@pytest.mark.parametrize("command", TABLES)
+def test_a_program_in_a_settings_file_is_not_started(capsys, command):
+    """The message says how to allow it. Seen to fail when `make_policy` makes programs without asking, in the commands
+    that go on to play."""
+    Path("settings.toml").write_text(TABLES[command].replace("planted:Bot", PROGRAM))
 
-    assert "--class needs a MODULE:CLASS" in capsys.readouterr().err
+    assert main([command, "--config", "settings.toml"]) == 2
+
+    assert f"a file names the program '{PROGRAM}'" in (said := capsys.readouterr().err)
+    assert f"--allow '{PROGRAM}'" in said
+    assert not Path("imported").exists()
+
+
+def test_a_program_in_the_settings_of_a_run_is_not_started(capsys):
+    """Seen to fail when `make_policy` makes programs without asking."""
+    Path("run").mkdir()
+    for name in (PROGRAM, f"search:10,{PROGRAM}"):
+        config = TrainConfig().to_dict() | {"baselines": [name], "made_by": {}}
+        Path("run", CONFIG).write_text(json.dumps(config))
+
+        assert main(["train", "--resume", "run"]) == 2
+        assert "a file can't choose code to run" in capsys.readouterr().err
+    assert not Path("imported").exists()
+
+
+def test_a_program_that_the_command_line_names_is_started(capsys):
+    """Also with commas and = in its name. Seen to fail when the words of the command line are cut at these."""
+    name = "stdio:5s,sh -c 'a=b,c; touch imported; while read -r line; do echo 208; done'"
+    Path("settings.toml").write_text(f"policies = ['flex_any', \"{name}\"]\ngames = 2\nworkers = 1")
+
+    assert main(["evaluate", "--config", "settings.toml", "--allow", name]) == 2  # drawing is not always legal
+
+    assert "wrote '208', which is illegal now" in capsys.readouterr().err
+    assert Path("imported").exists()
+
+
+def test_a_flag_without_a_class_is_refused(capsys):
+    assert main(["evaluate", "--allow"]) == 2
+
+    assert "--allow needs a NAME" in capsys.readouterr().err

@@ -321,7 +321,7 @@ def test_every_learner_is_trained_and_resumed_by_the_command(tmp_path, monkeypat
     assert "random                 2" in capsys.readouterr().out
     policy = make_policy("runs/smoke")
     assert duel(policy, "random", games=20).num_games == 20
-    assert command.main(["train", "--resume", "runs/smoke", "--class", name]) == 0
+    assert command.main(["train", "--resume", "runs/smoke", "--allow", name]) == 0
     assert "has learned from all of its 6,000 decisions" in capsys.readouterr().out
 
 

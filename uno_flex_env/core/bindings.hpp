@@ -23,6 +23,12 @@ using namespace uno_flex;
 template <class T, class... Dims>
 using Array = nb::ndarray<T, nb::numpy, nb::c_contig, nb::device::cpu, Dims...>;
 
+/// What one player sees (information.hpp).
+struct View {
+    State state;
+    int viewer;
+};
+
 [[noreturn]] inline void refuse_value(const std::string& why) { throw nb::value_error(why.c_str()); }
 
 inline void require(bool condition, const std::string& why) {

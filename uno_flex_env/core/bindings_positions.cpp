@@ -292,6 +292,11 @@ Views take_views(const Views& v, Row<const int64_t> rows) {
     return taken;
 }
 
+View view_at(const Views& v, int64_t row) {
+    const size_t at = checked_place(row, v.states.size());
+    return {v.states[at], v.viewers[at]};
+}
+
 }  // namespace
 
 void bind_positions(nb::module_& m) {
@@ -315,6 +320,7 @@ void bind_positions(nb::module_& m) {
     nb::class_<Views>(m, "Views", "The views of the current players of such states; use uno_flex_env.positions.")
         .def("__len__", [](const Views& v) { return v.states.size(); })
         .def("take", &take_views, "rows"_a)
+        .def("view", &view_at, "row"_a)
         .def_prop_ro("viewers", [](const Views& v) { return std::vector<int>(v.viewers.begin(), v.viewers.end()); })
         .def("draw_worlds", &draw_worlds, "keys"_a, "num_threads"_a)
         .def("search", &search, "keys"_a, "defaults"_a, "masks"_a.none(), "simulations"_a, "nanoseconds"_a, "bot"_a,

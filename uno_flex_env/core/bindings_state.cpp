@@ -154,12 +154,6 @@ void bind_playing(nb::class_<State>& state) {
 
 // ---- What players see ----
 
-/// What one player sees (information.hpp).
-struct View {
-    State state;
-    int viewer;
-};
-
 View hide_from(const State& s, int viewer) {
     check_seat(s, viewer);
     return {hide(s, viewer), viewer};
@@ -176,6 +170,11 @@ std::vector<int> known_cards(const State& s, int viewer, int owner) {
     check_seat(s, viewer);
     check_seat(s, owner);
     return faces_of(viewer == owner ? Cards{} : hide(s, viewer).hand[owner]);
+}
+
+std::vector<int> seen_hand(const View& v, int seat) {
+    check_seat(v.state, seat);
+    return faces_of(v.state.hand[seat]);
 }
 
 State determinize_view(const View& v, uint64_t seed) {
@@ -203,7 +202,15 @@ void bind_view(nb::module_& m) {
             "behind a kept one. How likely a player is to play so with a hand is not weighed either.")
         .def(
             "to_bytes", [](const View& v) { return to_bytes(v.state); },
-            "Equal for two states exactly if the player can't tell them apart.")
+            "Equal for two states exactly if the player can't tell them apart. A state's 704 bytes, blank where the player\n"
+            "can't know.")
+        .def("hand", &seen_hand, "seat"_a,
+             "The player's own hand, or the cards of another hand that the player knows from a challenge.")
+        .def_prop_ro("discards", [](const View& v) { return faces_of(v.state.discard); })
+        .def_prop_ro("deck", [](const View& v) { return faces_of(v.state.deck); })
+        .def(
+            "legal_actions", [](const View& v) { return list_legal(v.state); },
+            "The actions that the player may take now; none if another one decides.")
         .def("__eq__", &same_view, "other"_a.none());
 }
 
