@@ -85,8 +85,9 @@ class OnnxPolicy:
         )
         if not fits or isinstance(shape[0], int):
             text = ", ".join("H" if size is None else str(size) for size in wanted)
+            number, found = ", H a number" if None in wanted else "", _shape(shape)
             raise ValueError(
-                f"{path}: the input {name!r} must be (B, {text}) with a batch of any size B, got {_shape(shape)}"
+                f"{path}: the input {name!r} must be (B, {text}) with a batch of any size B{number}, got {found}"
             )
         if name == "history" and not 1 <= shape[1] <= MAX_HISTORY:
             raise ValueError(f"{path}: the input 'history' must hold 1 to {MAX_HISTORY} events, got {shape[1]}")

@@ -180,7 +180,10 @@ def test_the_example_for_language_models_plays(tmp_path):
     bot.write_text("def answer(prompt): return prompt.split('number:\\n- ')[1].split()[0]\n" + code)
 
     asked = decisions(history=4)
-    assert answer(f"stdio:4events,{shlex.join([sys.executable, str(bot)])}", asked) == FirstAction().act(asked).tolist()
+    assert (
+        answer(f"stdio:4events,{shlex.join([sys.executable, str(bot)])}", asked)
+        == asked.action_mask.argmax(axis=1).tolist()
+    )
 
 
 @pytest.mark.slow
@@ -315,6 +318,16 @@ def test_a_program_starts_with_the_first_decision_and_ends_with_its_policy(tmp_p
     again = pids(tmp_path)[-1]
     del policy
     assert gone(again)
+
+
+def test_a_program_has_time_to_end(tmp_path):
+    """It may still write a file after its last line. Seen to fail when it is killed at once."""
+    policy = make_policy(shell(f"while read -r l; do echo 208; done; sleep 0.1; touch {tmp_path / 'ended'}"))
+
+    policy.act(decisions())
+    policy.close()  # type: ignore[attr-defined]
+
+    assert (tmp_path / "ended").exists()
 
 
 @pytest.mark.parametrize("rest", ["read -r l; echo 208; exec sleep 99", "sleep 99 & echo $! >>{}; read -r l; echo 208"])
