@@ -57,3 +57,14 @@ def test_settings_that_a_best_response_has_no_use_for_are_refused():
         BestResponseConfig("flex_any", seeds=0)
     with pytest.raises(ValueError, match="no such policy: 'nobody'"):
         best_response(BestResponseConfig("nobody"))
+
+
+@pytest.mark.parametrize("policy", ["search:10", "stdio:sh bot.sh"])
+def test_policies_that_need_views_are_refused_before_a_run_begins(tmp_path: Path, policy):
+    """Seen to fail when the league refuses them: the folders of all learners were there by then."""
+    config = BestResponseConfig(policy, train=TrainConfig(name="answer", runs=tmp_path))
+
+    with pytest.raises(ValueError, match=f"no search and no program, got '{policy}'"):
+        best_response(config)
+
+    assert list(tmp_path.iterdir()) == []
