@@ -8,6 +8,11 @@
 # learn the game.
 
 # %%
+import sys
+
+sys.path.insert(0, "..")
+
+# %%
 import json
 from io import BytesIO
 
@@ -15,10 +20,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import Image
 
+from experiments.plot_style import LINES, STYLE
 from uno_flex_env import Game, IllegalActionError, Match, Rules, uno_flex_v0
 from uno_flex_env.cards import CODES, FACES
 from uno_flex_env.observation import decode
 from uno_flex_env.render import Table, ansi, picture
+
+plt.rcParams.update(STYLE)
 
 
 def show(game: Game, seat: int | None) -> Image:
@@ -225,16 +233,15 @@ print(f"player {game.winner} wins after {game.ply} actions and scores {game.poin
 # do not save their Power for the end: there is no flex in the last twenty actions.
 
 # %%
-figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
-styles = (("#0072b2", "-"), ("#d55e00", "--"), ("#009e73", "-."), ("#cc79a7", ":"))
-for seat, (color, style) in enumerate(styles):
+figure, axes = plt.subplots()
+for seat, (color, style) in enumerate(LINES):
     axes.step(
         range(game.ply + 1), [row[seat] for row in sizes], style, color=color, where="post", label=f"player {seat}"
     )
     plies = [ply for ply, who in flexes if who == seat]
     axes.plot(plies, [sizes[ply][seat] for ply in plies], "o", color=color)
 axes.set(xlabel="actions taken", ylabel="cards", title="Hands of four random players; dots are flexes", ylim=(0, None))
-axes.legend(frameon=False, ncols=4)
+axes.legend(ncols=4)
 plt.show()
 
 # %% [markdown]

@@ -43,7 +43,7 @@ from agents.network import NetworkConfig
 from agents.network_policy import NetworkPolicy
 from agents.policy import Actions
 from agents.policy_factory import make_policy
-from experiments.plot_style import LINES
+from experiments.plot_style import BLUE, LINES, STYLE, intervals, reference
 from experiments.training.train_config import TrainConfig
 from experiments.training.trainer import Trainer
 from experiments.training.training_run import measure
@@ -55,6 +55,8 @@ from uno_flex_env.policy_input import Decisions
 from uno_flex_env.positions import Positions
 from uno_flex_env.render import Table, picture
 from uno_flex_env.seeding import decision_noise
+
+plt.rcParams.update(STYLE)
 
 # %% [markdown]
 # ## What learns, and how
@@ -122,20 +124,20 @@ while not trainer.is_done:
 # %% [markdown]
 # ## The learning curve
 #
-# Lines are win rates, bands their 95 % intervals. The agent learns most of it quickly and the rest slowly. The dotted
+# Lines are win rates, bands their 95 % intervals. The agent learns most of it quickly and the rest slowly. The gray
 # line is even play.
 
 # %%
 millions = np.array(decisions) / 1e6
-figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+figure, axes = plt.subplots()
 for (name, players), (color, style) in zip(start, LINES, strict=False):
     rates = [measured[name, players] for measured in strength]
     axes.plot(millions, [100 * rate.mean for rate in rates], style, color=color, label=f"against {name}")
     low, high = ([100 * getattr(rate, end) for rate in rates] for end in ("low", "high"))
     axes.fill_between(millions, low, high, color=color, alpha=0.2, linewidth=0)
-axes.axhline(50, color="gray", linewidth=0.8, linestyle=":")
+reference(axes, 50)
 axes.set(xlabel="million decisions", ylabel="wins, %", title="Strength of the agent, two players")
-axes.legend(frameon=False)
+axes.legend()
 plt.show()
 
 # %% [markdown]
@@ -146,13 +148,13 @@ plt.show()
 # where it could play. First it learns to draw only when it must, then, slowly, to save its Power.
 
 # %%
-figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+figure, axes = plt.subplots()
 labels = {"flex_rate": "flexes", "draw_rate": "draws by choice", "keep_rate": "keeps a playable card"}
 for (name, label), (color, style) in zip(labels.items(), LINES, strict=False):
     shares = [100 * metrics.get(name, np.nan) for metrics in behavior]
     axes.plot(millions[1:], shares, style, color=color, label=label)
 axes.set(xlabel="million decisions", ylabel="% of the chances", title="Behavior while learning", ylim=(0, None))
-axes.legend(frameon=False)
+axes.legend()
 plt.show()
 
 # %% [markdown]
@@ -213,8 +215,8 @@ Image(file.getvalue(), width=720)
 # %%
 chances = agent.probabilities(current_decision(game))[0].numpy()
 legal = [action for action in np.argsort(-chances) if game.state.is_legal(action)][:6]
-figure, axes = plt.subplots(figsize=(7, 2.6), layout="constrained")
-bars = axes.barh([TEXTS[action] for action in legal], 100 * chances[legal], color=LINES[0][0])
+figure, axes = plt.subplots()
+bars = axes.barh([TEXTS[action] for action in legal], 100 * chances[legal], color=BLUE)
 axes.bar_label(bars, fmt="%.1f", padding=3)
 axes.set(xlabel="probability, %", title="What the agent would play (! is a flex side)", xlim=(0, 110))
 axes.invert_yaxis()
@@ -246,18 +248,16 @@ for name, rate in verdict.items():
     print(f"against {name:16} {rate}")
 
 # %%
-figure, axes = plt.subplots(figsize=(7, 2.8), layout="constrained")
-for row, rate in enumerate(verdict.values()):
-    axes.plot([100 * rate.low, 100 * rate.high], [row, row], color=LINES[0][0], linewidth=3)
-    axes.plot(100 * rate.mean, row, "o", color=LINES[0][0])
-axes.axvline(50, color="gray", linewidth=0.8, linestyle=":")
+figure, axes = plt.subplots()
+intervals(axes, range(len(bots)), list(verdict.values()), scale=100, across=True)
+reference(axes, 50, "x")
 axes.set_yticks(range(len(bots)), bots)
 axes.set(xlabel="wins of the agent, %, with 95 % intervals", title="The trained agent, two players", xlim=(0, 100))
 axes.invert_yaxis()
 plt.show()
 
 # %% [markdown]
-# If an interval is right of the dotted line, the agent is better. If it holds the line, there are too few games to
+# If an interval is right of the gray line, the agent is better. If it holds the line, there are too few games to
 # tell.
 
 # %% [markdown]

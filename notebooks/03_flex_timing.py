@@ -23,8 +23,9 @@ from agents.match.intervals import interval
 from experiments.flex_timing import findings
 from experiments.flex_timing.estimates import Estimate, by_group, difference, points
 from experiments.flex_timing.findings import Results
-from experiments.plot_style import LINES
+from experiments.plot_style import STYLE, intervals, reference
 
+plt.rcParams.update(STYLE)
 FOLDER = Path("../docs/flex_timing")
 
 # %% [markdown]
@@ -60,12 +61,10 @@ print("variants:", *dict.fromkeys(results.twins["variant"].to_pylist()))
 # %%
 def draw(cells: dict[int, Estimate], ylabel: str, title: str, labels: list[str] | None = None) -> None:
     """Estimates in a row, each with its interval."""
-    _, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+    _, axes = plt.subplots()
     values = list(cells.values())
-    for at, value in enumerate(values):
-        axes.plot([at, at], [100 * value.low, 100 * value.high], color=LINES[0][0], linewidth=2)
-        axes.plot(at, 100 * value.mean, "o", color=LINES[0][0])
-    axes.axhline(0, color="gray", linewidth=0.8, linestyle=":")
+    intervals(axes, range(len(values)), values, scale=100)
+    reference(axes, 0)
     axes.set_xticks(range(len(values)), labels or [f"{key} players" for key in cells])
     axes.set(ylabel=ylabel, title=title, xlim=(-0.5, len(values) - 0.5))
     plt.show()

@@ -84,10 +84,9 @@ def test_only_the_style_makes_figures_and_names_colors():
     """Fault 2-33: each module had colors, sizes and text of its own. Seen to fail with `color="#0072b2"` in
     `figures.py` and with `fig = Figure(size)` in `curve_plot.py`."""
     own = re.compile(r"""["']#[0-9a-f]{6}["']|\bFigure\(|figsize|dpi=|color=["']""")
-    plots = [
-        file for file in (ROOT / "experiments").rglob("*.py") if re.search("matplotlib|plot_style", file.read_text())
-    ]
+    files = [*(ROOT / "experiments").rglob("*.py"), *(ROOT / "notebooks").glob("*.py")]
+    plots = [file for file in files if re.search("matplotlib|plot_style", file.read_text())]
 
-    assert len(plots) > 3
+    assert len(plots) > 6
     found = [file.name for file in plots if file.name != "plot_style.py" and own.search(file.read_text())]
     assert found == []
