@@ -9,27 +9,9 @@ import numpy.typing as npt
 
 from agents.policy import Actions
 from uno_flex_env import _core
-from uno_flex_env.actions import FLEX_ACTIONS, NUM_ACTIONS, PLAY_ACTIONS, WILD_ACTIONS, actions_where
+from uno_flex_env.actions import NUM_ACTIONS
 from uno_flex_env.batch import bot_number
 from uno_flex_env.policy_input import Decisions
-
-_REGULAR, _FLEX = PLAY_ACTIONS & ~FLEX_ACTIONS, PLAY_ACTIONS & FLEX_ACTIONS
-_PASSIVE = actions_where(lambda action: action.verb in ("draw", "keep", "accept", "uno", "catch"))
-_ANY = np.ones(NUM_ACTIONS, np.bool_)
-_PREFERENCE = {
-    "random": (_ANY,),
-    "flex_any": (PLAY_ACTIONS & ~WILD_ACTIONS, WILD_ACTIONS, _PASSIVE),
-    "never_flex": (_REGULAR & ~WILD_ACTIONS, _REGULAR & WILD_ACTIONS, _PASSIVE, _ANY),
-    "always_flex": (
-        *(_FLEX & ~WILD_ACTIONS, _FLEX & WILD_ACTIONS),
-        *(_REGULAR & ~WILD_ACTIONS, _REGULAR & WILD_ACTIONS, _PASSIVE),
-    ),
-    "flex_when_stuck": (
-        *(_REGULAR & ~WILD_ACTIONS, _REGULAR & WILD_ACTIONS),
-        *(_FLEX & ~WILD_ACTIONS, _FLEX & WILD_ACTIONS, _PASSIVE),
-    ),
-}
-"""The groups of actions of `core/bots.hpp`: a bot chooses uniformly from the first one with a legal action."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +31,11 @@ class RuleBot:
         return actions
 
     def probabilities(self, decisions: Decisions) -> npt.NDArray[np.float64]:
-        """The probabilities of all actions, (B, 216); 0 where illegal."""
+        """The probabilities of all actions, (B, 216): equal in the first group of the bot with a legal action."""
         legal = decisions.action_mask != 0
         chosen = np.zeros_like(legal)
-        for group in _PREFERENCE[self.name]:
-            undecided = ~chosen.any(axis=1, keepdims=True)
-            chosen |= legal & group & undecided
+        for group in (*_core.BOT_PREFERENCES[bot_number(self.name)], range(NUM_ACTIONS)):
+            undecided = ~chosen.any(axis=1)
+            chosen[np.ix_(undecided, group)] = legal[np.ix_(undecided, group)]
         odds: npt.NDArray[np.float64] = chosen / chosen.sum(axis=1, keepdims=True)
         return odds

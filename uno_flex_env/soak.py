@@ -149,7 +149,7 @@ def trial_of(seed: int, number: int) -> Trial:
 
 
 def _some_cards(rng: random.Random) -> dict[str, int]:
-    """A random trial of the official deck, of random size."""
+    """A random part of the official deck, of random size."""
     share = rng.random()
     deck = {code: sum(rng.random() < share for _ in range(copies)) for code, copies in official_deck().items()}
     return {code: copies for code, copies in deck.items() if copies}

@@ -9,18 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from uno_flex_env._core import PHASES, View
+from uno_flex_env._core import MATCH_FLAG, PHASES, View
 from uno_flex_env.actions import TEXTS
 from uno_flex_env.cards import CODES, COLORS, FACES, cards_to_text, text_to_card
 from uno_flex_env.render import phrases
-from uno_flex_env.rules import SWITCHES, Rules, official_deck
+from uno_flex_env.rules import MAX_PLAYERS, SWITCHES, Rules, official_deck
 from uno_flex_env.state import STATE_DTYPE
 
 FORMAT = "uno-flex-view/1"
 """Name and version of the JSON form of a view."""
-
-_MATCH = 1 << 2
-"""The flag of a state that belongs to a match, `kMatch` of `core/state.hpp`."""
 
 
 def view_to_json(
@@ -65,7 +62,7 @@ def view_to_json(
         "reshuffles": int(row["reshuffles"]),
         "empty_draws": int(row["empty_draws"]),
         "pending_draw": int(row["owed"]),
-        "scores": [int(row["score"][seat]) for seat in seats] if row["flags"] & _MATCH else None,
+        "scores": [int(row["score"][seat]) for seat in seats] if row["flags"] & MATCH_FLAG else None,
         "winner": _seat(row["winner"]),
         "points": int(row["points"]),
         "rules": _rules(row, view).to_dict(),
@@ -77,7 +74,7 @@ def view_to_json(
 
 def _seat(number: Any) -> int | None:
     """A seat of the core, or None for none."""
-    return int(number) if number < 8 else None
+    return int(number) if number < MAX_PLAYERS else None
 
 
 def _rules(row: Any, view: View) -> Rules:

@@ -31,11 +31,11 @@ from agents.learners.q_network import (
     check_range,
     check_task,
     epsilon_greedy,
-    exploration,
     gradient_step,
     greedy_policy,
     value_of,
 )
+from agents.learners.schedules import exploration, set_learning_rate
 from agents.learners.seat_steps import ReturnCollector, Returns, SeatSteps
 from agents.learners.task import LearningTask
 from agents.network import new_network
@@ -92,9 +92,7 @@ class DMC:
     def step(self, progress: float) -> int:
         """Play `num_steps` decisions in each game, then learn from those whose rounds have ended."""
         config = self.config
-        rate = config.learning_rate + (config.learning_rate_end - config.learning_rate) * progress
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        rate = set_learning_rate(self.optimizer, config.learning_rate, config.learning_rate_end, progress)
         ended: list[Returns] = []
         epsilon = exploration(config.epsilon, config.epsilon_end, config.epsilon_share, progress)
         for _ in range(self.task.game.num_steps):

@@ -34,12 +34,12 @@ from agents.learners.q_network import (
     check_range,
     check_task,
     epsilon_greedy,
-    exploration,
     gradient_step,
     greedy_policy,
     masked_argmax,
     value_of,
 )
+from agents.learners.schedules import exploration, set_learning_rate
 from agents.learners.seat_steps import SeatSteps
 from agents.learners.task import LearningTask
 from agents.network import new_network
@@ -122,8 +122,7 @@ class DQN:
     def begin_step(self, progress: float) -> float:
         """Set the learning rate; return epsilon."""
         config = self.config
-        for group in self.optimizer.param_groups:
-            group["lr"] = config.learning_rate + (config.learning_rate_end - config.learning_rate) * progress
+        set_learning_rate(self.optimizer, config.learning_rate, config.learning_rate_end, progress)
         return exploration(config.epsilon, config.epsilon_end, config.epsilon_share, progress)
 
     @torch.inference_mode()

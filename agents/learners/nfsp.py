@@ -33,6 +33,7 @@ from agents.learners.task import LearningTask
 from agents.masked import log_prob_and_entropy, masked_softmax, sample
 from agents.network import new_network
 from agents.network_policy import NetworkPolicy
+from uno_flex_env.rules import MAX_PLAYERS
 from uno_flex_env.seeding import derived_seed
 
 
@@ -88,7 +89,7 @@ class NFSP:
 
     def _draw_roles(self, games: np.ndarray[Any, Any], roles: Tensor | None) -> Tensor:
         """Draw which seats play these games by the best response, (N, 8) bool; other games keep their roles."""
-        drawn = torch.rand((len(games), 8), generator=self.generator) < self.config.anticipatory
+        drawn = torch.rand((len(games), MAX_PLAYERS), generator=self.generator) < self.config.anticipatory
         return drawn if roles is None else torch.where(torch.from_numpy(games)[:, None], drawn, roles)
 
     def step(self, progress: float) -> int:

@@ -39,6 +39,7 @@ from torch import Tensor, nn
 
 from agents.device import Precision, matmul_dtype
 from agents.learners.rollout import Experience
+from agents.learners.schedules import between, set_learning_rate
 from agents.masked import kl_divergence, log_prob_and_entropy, masked_log_softmax
 from agents.network import ActorCritic
 
@@ -135,10 +136,9 @@ class PPO:
             FloatingPointError: the loss is not finite; the network is as before that step.
         """
         config = self.config
-        learning_rate = _between(config.learning_rate, config.learning_rate_end, progress)
-        entropy_coef = _between(config.entropy_coef, config.entropy_coef_end, progress)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
+        rates = config.learning_rate, config.learning_rate_end
+        learning_rate = set_learning_rate(self.optimizer, *rates, progress)
+        entropy_coef = between(config.entropy_coef, config.entropy_coef_end, progress)
         used = experience.advantage[experience.rows]
         mean, deviation = used.mean(), used.std(correction=0) + 1e-8
         minibatches: list[dict[str, Tensor]] = []
@@ -233,7 +233,3 @@ def _explained_variance(experience: Experience) -> float:
     errors = (experience.target - experience.value)[experience.rows]
     unexplained = errors.var(correction=0) / target.var(correction=0).clamp(min=1e-8)
     return 1.0 - unexplained.item()
-
-
-def _between(start: float, end: float, progress: float) -> float:
-    return start + (end - start) * progress

@@ -26,11 +26,6 @@ def epsilon_greedy(values: Tensor, legal: Tensor, epsilon: float, generator: tor
     return torch.where(explores, masked_argmax(keys, legal), masked_argmax(values, legal))
 
 
-def exploration(start: float, end: float, share: float, progress: float) -> float:
-    """The epsilon of a schedule that falls in a straight line over a share of the run."""
-    return end if progress >= share else start + (end - start) * progress / share
-
-
 def value_of(network: nn.Module, observation: Tensor, action: Tensor) -> Tensor:
     """The value of one action of each row, (B,) float32."""
     values: Tensor = network(observation)[0]

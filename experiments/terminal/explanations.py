@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from experiments.terminal.chair import Chair
+from uno_flex_env.cards import COLORS
 from uno_flex_env.game import Game
-from uno_flex_env.observation import NUM_FEATURES, decode
 from uno_flex_env.render import phrases
 
 
@@ -25,9 +23,7 @@ def explain_phase(game: Game, chair: Chair) -> str:
         return f"{who} is down to one card and has not said UNO: catch it, and {who} draws 2; or ignore it."
     if game.phase == "stack":
         return f"A Draw Two is on you: add a Draw Two, or draw {game.pending_draw} and lose the turn."
-    row = np.empty(NUM_FEATURES, np.uint8)
-    state.encode(chair.seat, row)
-    prior = phrases.COLORS[decode(row)["prior_color"]]
+    prior = phrases.COLORS[COLORS[state.prior_color]]
     lost = "" if game.actions[-1].startswith("W4/!") else " and lose the turn"  # rules 9.2
     return (
         f"{who} has played a Draw Four on {prior}. Accept: you draw 4{lost}. Challenge: you see the hand; if it has "

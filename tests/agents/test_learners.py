@@ -24,6 +24,7 @@ from agents.learners.task import GameConfig, LearningTask
 from agents.match.runner import duel
 from agents.network import NetworkConfig
 from agents.network_policy import NetworkPolicy
+from tests.support.learning import equal
 from uno_flex_env import Rules
 
 QUICK_DQN = DQNConfig(
@@ -50,15 +51,6 @@ def task(**game: Any) -> LearningTask:
     """A small task: two players with one card each, unless `game` says otherwise."""
     options: dict[str, Any] = {"num_envs": 64, "num_steps": 8, "rules": Rules(hand_size=1)} | game
     return LearningTask(GameConfig(**options), NetworkConfig(width=16))
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Whether two nested states hold the same values, bit for bit."""
-    if isinstance(one, Mapping):
-        return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(equal, one, other))
-    return torch.equal(one, other) if isinstance(one, torch.Tensor) else bool(one == other)
 
 
 # ---- All learners ----

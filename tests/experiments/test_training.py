@@ -37,7 +37,7 @@ from experiments.training.monitor import METRICS, WINDOW, Monitor, diverging, st
 from experiments.training.train_config import TrainConfig, load_config
 from experiments.training.trainer import Trainer
 from experiments.training.training_run import begin, first_weights
-from tests.support.learning import KINDS, NAMES
+from tests.support.learning import KINDS, NAMES, equal
 from tests.support.paths import ROOT
 from uno_flex_env import IllegalActionError, Rules
 
@@ -76,15 +76,6 @@ def weights(trainer: Trainer) -> dict[str, torch.Tensor]:
 
 def same(one: Mapping[str, torch.Tensor], other: Mapping[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Whether two nested states hold the same values, bit for bit."""
-    if isinstance(one, Mapping):
-        return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(equal, one, other))
-    return torch.equal(one, other) if isinstance(one, torch.Tensor) else bool(one == other)
 
 
 # ---- Learning ----

@@ -1,9 +1,9 @@
-"""Small networks, and a replay in plain Python of the games that a rollout has collected."""
+"""Small networks, states to compare, and a replay in plain Python of the games that a rollout has collected."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,15 @@ KINDS = [
     NetworkConfig(width=16, privileged=True),
 ]
 NAMES = ["mlp", "residual", "history", "privileged"]
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Whether two nested states hold the same values, bit for bit."""
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(equal(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return torch.equal(one, other) if isinstance(one, torch.Tensor) else bool(one == other)
 
 
 def make_network(config: NetworkConfig, seed: int = 0) -> ActorCritic:

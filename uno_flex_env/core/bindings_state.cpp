@@ -254,6 +254,7 @@ void bind_fields(nb::class_<State>& state) {
     UNO_FLEX_READ(direction);
     UNO_FLEX_READ(top);
     UNO_FLEX_READ(color);
+    UNO_FLEX_READ(prior_color);
     UNO_FLEX_READ(green);
     UNO_FLEX_READ(pile_size);
     UNO_FLEX_READ(discard_size);

@@ -37,6 +37,22 @@ nb::tuple names_of(const char* const (&names)[n]) {
     return nb::tuple(list);
 }
 
+/// For each bot, its groups of actions in the order of preference.
+nb::tuple preference_table() {
+    nb::list bots;
+    for (const auto& groups : detail::kPreference) {
+        nb::list group_lists;
+        for (const ActionSet& group : groups) {
+            std::vector<int> members;
+            for (int a = 0; a < kActions; ++a)
+                if (contains(group, a)) members.push_back(a);
+            if (!members.empty()) group_lists.append(members);
+        }
+        bots.append(nb::tuple(group_lists));
+    }
+    return nb::tuple(bots);
+}
+
 nb::tuple switch_table() {
     const auto value = [](const std::string& text) {
         if (text == "true" || text == "false") return nb::object(nb::bool_(text == "true"));
@@ -56,6 +72,7 @@ void bind_names(nb::module_& m) {
     m.attr("PHASES") = names_of(kPhaseNames);
     m.attr("REWARDS") = names_of(kRewardNames);
     m.attr("BOTS") = names_of(kBotNames);
+    m.attr("BOT_PREFERENCES") = preference_table();
     m.attr("SWITCHES") = switch_table();
 }
 
@@ -71,6 +88,7 @@ void bind_limits(nb::module_& m) {
     m.attr("MAX_HISTORY") = kMaxHistory;
     m.attr("MAX_THREADS") = uno_flex_kernel::kMaxThreads;
     m.attr("STATE_SIZE") = sizeof(State);
+    m.attr("MATCH_FLAG") = int(kMatch);
 }
 
 void bind_layouts(nb::module_& m) {

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-
 from uno_flex_env._core import State
+from uno_flex_env.cards import COLORS
 from uno_flex_env.game import snapshot
-from uno_flex_env.observation import NUM_FEATURES, decode
 from uno_flex_env.rules import Rules
 
 
@@ -93,12 +91,5 @@ class Table:
             last=last,
             scores=list(state.scores) if match else None,
             target_score=rules.target_score if match else None,
-            prior_color=_prior_color(state) if known["phase"] == "challenge" else None,
+            prior_color=COLORS[state.prior_color] if known["phase"] == "challenge" else None,
         )
-
-
-def _prior_color(state: State) -> str:
-    """The letter of the active color before the Draw Four of a challenge; all seats know it."""
-    row = np.empty(NUM_FEATURES, np.uint8)
-    state.encode(state.current_player, row)
-    return str(decode(row)["prior_color"])
