@@ -231,32 +231,62 @@ class ReturnCollector:
     """Holds the decisions of each round until it ends, for Monte-Carlo methods."""
 
     def __init__(self) -> None:
-        self._waiting: list[Returns] = []  # with rewards in place of returns
+        # A pool of rows: those in use are waiting, with rewards in place of returns; `_time` is their order.
+        self._rows = Returns(
+            np.zeros((0, NUM_FEATURES), np.uint8),
+            np.zeros((0, NUM_ACTIONS), np.int8),
+            np.zeros(0, np.int64),
+            np.zeros(0, np.float32),
+            np.zeros(0, np.bool_),
+            np.zeros(0, np.int64),
+        )
+        self._used = np.zeros(0, np.bool_)
+        self._time = np.zeros(0, np.int64)
+        self._added = 0
 
     def add(self, transitions: Transitions) -> Returns:
         """Add the transitions of a step; return the decisions of the rounds that ended in it."""
         seen = transitions
         trajectory = seen.game * MAX_PLAYERS + seen.seat
-        parts = seen.observation, seen.action_mask, seen.action, seen.reward, seen.truncated, trajectory
-        self._waiting.append(Returns(*parts))
+        self._put(Returns(seen.observation, seen.action_mask, seen.action, seen.reward, seen.truncated, trajectory))
         if not seen.done.any():
-            return self._waiting[-1][:0]
-        waiting = _concatenated(self._waiting)
-        ended = np.isin(waiting.trajectory, trajectory[seen.done])
-        self._waiting = [waiting[~ended]]
-        ended_rows = waiting[ended]
-        # The order within a trajectory is that of time.
-        return _summed(ended_rows[np.argsort(ended_rows.trajectory, kind="stable")])
+            return self._rows[:0]
+        ends = np.zeros(int(self._rows.trajectory.max()) + 1, np.bool_)
+        ends[trajectory[seen.done]] = True
+        slots = np.flatnonzero(self._used & ends[self._rows.trajectory])
+        self._used[slots] = False
+        order = np.lexsort((self._time[slots], self._rows.trajectory[slots]))
+        return _summed(self._rows[slots[order]])
+
+    def _put(self, rows: Returns) -> None:
+        """Enter rows into the pool, which grows as needed."""
+        count = len(rows)
+        missing = count - int(np.count_nonzero(~self._used))
+        if missing > 0:
+            self._grow(max(missing, self._used.size))
+        slots = np.flatnonzero(~self._used)[:count]
+        for name, array in vars(self._rows).items():
+            array[slots] = getattr(rows, name)
+        self._used[slots], self._time[slots] = True, self._added + np.arange(count)
+        self._added += count
+
+    def _grow(self, more: int) -> None:
+        def longer(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)])
+
+        self._rows = Returns(**{name: longer(array) for name, array in vars(self._rows).items()})
+        self._used, self._time = longer(self._used), longer(self._time)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that determines the next returns."""
-        if not self._waiting:
-            return {}
-        return {name: _tensor(array) for name, array in vars(_concatenated(self._waiting)).items()}
+        slots = np.flatnonzero(self._used)
+        slots = slots[np.argsort(self._time[slots])]
+        return {name: _tensor(array) for name, array in vars(self._rows[slots]).items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`."""
-        self._waiting = [Returns(**{name: tensor.numpy() for name, tensor in state.items()})] if state else []
+        self._used[:] = False
+        self._put(Returns(**{name: tensor.numpy() for name, tensor in state.items()}))
 
 
 def _summed(rows: Returns) -> Returns:

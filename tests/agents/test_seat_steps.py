@@ -147,13 +147,14 @@ def test_a_return_is_the_sum_of_later_rewards_in_the_round(game):
 
 
 def test_restored_games_continue_bit_for_bit():
-    """Seen to fail without the open decisions."""
+    """Seen to fail without the open decisions, and when what was there before stays."""
     rng = np.random.default_rng(4)
     steps, collector = SeatSteps(EVERY_TABLE, 1), ReturnCollector()
     for _ in range(40):
         collector.add(steps.step(chosen(steps.action_mask, rng)))
 
     again, collector_again = SeatSteps(EVERY_TABLE, 2), ReturnCollector()
+    collector_again.add(again.step(chosen(again.action_mask, rng)))
     again.load_state_dict(steps.state_dict())
     collector_again.load_state_dict(collector.state_dict())
 
