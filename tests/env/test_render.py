@@ -103,9 +103,10 @@ def test_a_hand_of_sixty_cards_is_wrapped_and_drawn():
     assert picture(position, 0, size=SMALL).any()
 
 
-@pytest.mark.parametrize("held", [1, 20, 21, 50, 104])
+@pytest.mark.parametrize("held", [1, 20, 21, 50, 80, 104])
 def test_the_cards_of_a_large_hand_do_not_cover_each_other(monkeypatch, held):
-    """Fault 2-33: at 50 cards "aim +4" was cut off by the next card. Seen to fail with cards of 54 and more."""
+    """Fault 2-33: at 50 cards "aim +4" was cut off by the next card, and at 104 too small to read. Seen to fail with a
+    gap of -0.1, and with at most two rows."""
     drawn: list[tuple[float, float, float]] = []
     module = sys.modules["uno_flex_env.render.picture"]
     monkeypatch.setattr(module, "face", lambda canvas, card, x, y, width: drawn.append((x, y, width)))
@@ -116,6 +117,17 @@ def test_the_cards_of_a_large_hand_do_not_cover_each_other(monkeypatch, held):
     for (x, y, width), (following, below, _) in itertools.pairwise(hand):
         assert following - x >= width or below - y >= 1.5 * width
     assert all(width / 2 <= x <= 1200 - width / 2 and y + 0.75 * width <= 800 for x, y, width in hand)
+    assert hand[0][2] >= 28
+
+
+def test_the_golden_edge_of_a_card_does_not_reach_its_neighbor():
+    """Seen to fail with an edge of 0.08."""
+    position = replace(one(2), current_player=0, hands=[["g5", "y2/g"], ["b4"]])
+    plain, edged = (picture(replace(position, legal=numbers(*legal)), 0) for legal in (["draw"], ["draw", "y2/g"]))
+    columns = np.flatnonzero((plain[625:] != edged[625:]).any(axis=(0, 2)))
+
+    assert 0 < len(columns) < 120
+    assert columns.min() >= 600 or columns.max() < 600  # 600 is the middle between the two cards
 
 
 CHALLENGED = "player_1 decides on a challenge of the Draw Four on green"

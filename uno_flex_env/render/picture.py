@@ -31,10 +31,14 @@ LINE: Color = (98, 118, 122)
 PLATE: Color = (20, 29, 35)
 QUIET: Color = (164, 180, 186)
 GOLD: Color = (246, 208, 104)
-ONE_ROW = 20
-"""The largest hand that is drawn in one row. Larger hands are drawn in two rows of smaller cards."""
-ROW_WIDTH, GAP = 1140, 0.04
-"""The room of a row, and the gap between two cards as a share of a card's width."""
+HAND_MIDDLE, HAND_WIDTH, HAND_HEIGHT = 707.5, 1140, 186
+"""The room of the viewing seat's hand."""
+WIDEST = 92
+"""The width of a card in a small hand."""
+GAP, EDGE, LIFT = 0.13, 0.06, 0.09
+"""The gap between two cards, the golden edge and how far a playable card is raised, as shares of a card's width."""
+PITCH = RATIO + 2 * EDGE + LIFT
+"""The distance between two rows, as a multiple of a card's width."""
 
 
 class Oval(NamedTuple):
@@ -198,21 +202,31 @@ def _fan(canvas: Canvas, count: int, x: float, y: float) -> None:
 def _hand(canvas: Canvas, table: Table, seat: int) -> None:
     """The viewing seat's cards. Playable cards are raised, with a golden edge along each playable side."""
     cards, sides = in_order(table.hands[seat]), playable(to_choose(table, seat))
-    half = (len(cards) + 1) // 2
-    rows = [cards] if len(cards) <= ONE_ROW else [cards[:half], cards[half:]]
-    most, top = (92, 712) if len(rows) == 1 else (54, 661)
-    width = min(most, ROW_WIDTH / (max(1, len(rows[0])) * (1 + GAP)))
-    for row, held in enumerate(rows):
+    rows, width = _rows(max(1, len(cards)))
+    length = math.ceil(len(cards) / rows)
+    for row in range(rows):
+        held = cards[row * length : (row + 1) * length]
+        y = HAND_MIDDLE + (row - (rows - 1) / 2) * HAND_HEIGHT / rows
         for i, card in enumerate(held):
-            x, y = WIDTH / 2 + (i - (len(held) - 1) / 2) * width * (1 + GAP), top + 93 * row
-            lift = width * 0.09 if {(card, False), (card, True)} & sides else 0
+            x = WIDTH / 2 + (i - (len(held) - 1) / 2) * width * (1 + GAP)
+            lift = width * LIFT if {(card, False), (card, True)} & sides else 0
             _golden_edge(canvas, card, x, y - lift, width, sides)
             face(canvas, card, x, y - lift, width)
 
 
+def _rows(count: int) -> tuple[int, float]:
+    """The number of rows in which this many cards are largest, and the width of a card there."""
+
+    def width(rows: int) -> float:
+        return min(WIDEST, HAND_HEIGHT / rows / PITCH, HAND_WIDTH / (math.ceil(count / rows) * (1 + GAP)))
+
+    rows = max(range(1, 6), key=width)
+    return rows, width(rows)
+
+
 def _golden_edge(canvas: Canvas, card: str, x: float, y: float, width: float, sides: set[tuple[str, bool]]) -> None:
     """The golden edge, drawn before the card: above for the regular side, below for the flex side, or both."""
-    edge = box(x, y, width + 9, width * RATIO + 9, width * 0.16)
+    edge = box(x, y, width * (1 + 2 * EDGE), width * (RATIO + 2 * EDGE), width * 0.16)
     split = y + width * RATIO * 0.19 if "/" in card else y + width * RATIO
     for flex, top, bottom in ((False, y - width * RATIO, split), (True, split, y + width * RATIO)):
         if (card, flex) in sides:
