@@ -103,9 +103,11 @@ def question_text(condition: Condition) -> str:
 
 
 def answer_text(condition: Condition) -> str:
-    """The range of a condition: "N or more", "N or fewer", or yes or no for a feature that is 0 or 1."""
+    """The range of a condition: "N or more", "N or fewer", "none", or yes or no for a feature that is 0 or 1."""
     name, above, threshold = condition
     if name in list(FEATURES)[-len(FLEX_KINDS) :]:
         return "yes" if above else "no"
     number = int(np.floor(threshold))
-    return f"{number + 1} or more" if above else f"{number} or fewer"
+    if above:
+        return f"{number + 1} or more"
+    return f"{number} or fewer" if number else "none"

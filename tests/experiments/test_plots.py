@@ -13,7 +13,7 @@ from agents.flex_policies import FlexRule
 from agents.match.results import Rate
 from experiments.flex_timing import figures
 from experiments.flex_timing.estimates import Estimate
-from experiments.flex_timing.tree_rules import Leaf, Tree
+from experiments.flex_timing.tree_rules import Leaf, Tree, answer_text
 from experiments.match_tables.plots import rungs
 from experiments.training.curve_plot import curve_plot
 from experiments.training.learning_curves import Curve
@@ -69,6 +69,20 @@ def test_a_leaf_whose_interval_holds_zero_is_undecided(drawn):
 
     said = {t.get_text().split()[0]: t.get_fontweight() for t in figure.axes[0].texts if "cases" in t.get_text()}
     assert said == {"undecided": "normal", "SPEND": "bold"}
+
+
+@pytest.mark.parametrize(
+    ("condition", "answer"),
+    [
+        (("hand", False, 0.5), "none"),
+        (("hand", False, 1.5), "1 or fewer"),
+        (("hand", True, 0.5), "1 or more"),
+        (("skip_all", False, 0.5), "no"),
+    ],
+)
+def test_the_answers_of_the_tree_are_words(condition, answer):
+    """Seen to fail with "0 or fewer"."""
+    assert answer_text(condition) == answer
 
 
 def test_each_cell_of_a_map_shows_its_number(drawn):
