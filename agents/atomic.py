@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -49,11 +50,32 @@ def write_new(paths: Iterable[Path], data: bytes) -> Path:
 
 def new_folder(parent: Path, name: str) -> Path:
     """Make a new folder: parent/name, or name-2, name-3 and so on if that exists."""
-    for number in count(1):
-        folder = parent / (name if number == 1 else f"{name}-{number}")
-        try:
+    for folder in _names(parent, name):
+        with suppress(FileExistsError):
             folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        break
+            break
     return folder
+
+
+def write_new_folder(parent: Path, name: str, files: Mapping[str, bytes]) -> Path:
+    """Make a new folder with these files, under a name as in `new_folder`. It gets its name when it has all of them.
+
+    Raises:
+        OSError: a file can't be written; the message names it.
+    """
+    part = parent / f".{name}.{os.getpid()}"
+    part.mkdir(parents=True)
+    try:
+        for file, data in files.items():
+            write_whole(part / file, data)
+        folder = next(folder for folder in _names(parent, name) if not folder.exists())
+        part.rename(folder)
+    except BaseException:  # a signal too
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return folder
+
+
+def _names(parent: Path, name: str) -> Iterator[Path]:
+    """parent/name, parent/name-2, parent/name-3, without end."""
+    return (parent / (name if number == 1 else f"{name}-{number}") for number in count(1))

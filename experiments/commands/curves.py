@@ -43,12 +43,10 @@ def main(config: Config) -> int:
     points = [point for source in config.sources for point in read_points(source)]
     if not points:
         raise ValueError("nothing has been measured in these runs yet")
-    write_whole(config.out, curve_plot(curves(points)))
+    picture = curve_plot(curves(points))
     numbers = config.out.with_suffix(".csv")
-    write_whole(numbers, to_csv(points).encode())
+    write_whole(numbers, to_csv(points).encode())  # before the picture, which can be drawn from it again
+    write_whole(config.out, picture)
     runs = len({point.run for point in points})
-    print(
-        f"{config.out}: {len(points)} measurements of {runs} runs; the numbers: {config.out.with_suffix('.csv')}",
-        flush=True,
-    )
+    print(f"{config.out}: {len(points)} measurements of {runs} runs; the numbers: {numbers}", flush=True)
     return 0

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import tyro
 
-from agents.atomic import new_folder
+from agents.atomic import write_new_folder
 from agents.policy_factory import make_policy
 from experiments.match_tables.cross_table import check_policies, cross_table, games_of_cross_table
 from experiments.match_tables.match_settings import PolicyMatchSettings
-from experiments.match_tables.round_robin import rate_policies, ratings_table, write_round_robin
+from experiments.match_tables.round_robin import rate_policies, ratings_table, round_robin_files
 from experiments.settings import check_folder_name
 from experiments.trained_rules import compare_rules
 from uno_flex_env.batch import BOTS
@@ -53,7 +53,7 @@ def main(config: Config) -> int:
     rated = rate_policies(tables)
     text = "\n\n".join([*map(str, tables), ratings_table(rated)])
     print(text, flush=True)  # before the files: the results are shown even if they can't be written
-    folder = new_folder(Path("runs", "tournament"), config.name)
-    write_round_robin(folder, tables, rated, text, asdict(config) | {"rules": config.rules.to_dict()})
+    files = round_robin_files(tables, rated, text, asdict(config) | {"rules": config.rules.to_dict()})
+    folder = write_new_folder(Path("runs", "tournament"), config.name, files)
     print(f"\nresults: {folder}", flush=True)
     return 0

@@ -6,11 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import uno_flex_env
-from agents.atomic import write_whole
 from agents.match.ratings import Rating, ratings
 from agents.match.results import MatchResult
 from experiments.match_tables.cross_table import CrossTable
@@ -44,10 +42,10 @@ def ratings_table(rated: Rated) -> str:
     return "\n".join([*lines, "", f"points above {last[0].policy}; 400 are odds of ten to one between two"])
 
 
-def write_round_robin(
-    folder: Path, tables: Sequence[CrossTable], rated: Rated, text: str, settings: Mapping[str, Any]
-) -> None:
-    """Write settings, rates and ratings as JSON, the tables as text, a heat map and all games into a folder."""
+def round_robin_files(
+    tables: Sequence[CrossTable], rated: Rated, text: str, settings: Mapping[str, Any]
+) -> dict[str, bytes]:
+    """The files of a folder: settings, rates and ratings as JSON, the tables as text, a heat map and all games."""
     results = [result for table in tables for result in table.results]
     notes = {
         "version": uno_flex_env.__version__,
@@ -55,10 +53,12 @@ def write_round_robin(
         "rates": [_rates(result) for result in results],
         "ratings": {name: [_rating(rating) for rating in column] for name, column in rated.items()},
     }
-    write_whole(folder / "results.json", json.dumps(notes, indent=2, allow_nan=False).encode() + b"\n")
-    write_whole(folder / "tables.txt", text.encode() + b"\n")
-    write_whole(folder / "heat_map.png", heat_maps(tables))
-    write_whole(folder / "games.parquet", parquet(results))
+    return {
+        "results.json": json.dumps(notes, indent=2, allow_nan=False).encode() + b"\n",
+        "tables.txt": text.encode() + b"\n",
+        "heat_map.png": heat_maps(tables),
+        "games.parquet": parquet(results),
+    }
 
 
 def _rating(rating: Rating) -> dict[str, Any]:

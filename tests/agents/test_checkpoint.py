@@ -19,7 +19,7 @@ import safetensors.torch
 import torch
 
 from agents import checkpoint
-from agents.atomic import new_folder, write_whole
+from agents.atomic import new_folder, write_new_folder, write_whole
 from agents.checkpoint import POLICY, find_policy, load, load_network, save, save_network
 from agents.network import ActorCritic, NetworkConfig
 from agents.policy_factory import make_policy
@@ -300,6 +300,19 @@ def test_no_two_runs_share_a_folder(tmp_path):
     folders = [new_folder(tmp_path / "runs", "a") for _ in range(3)]
 
     assert [folder.name for folder in folders] == ["a", "a-2", "a-3"]
+
+
+def test_a_folder_has_its_name_only_with_all_of_its_files(tmp_path):
+    """What is there stays. Seen to fail with files written under the final name, and without removing what is unfinished."""
+    write_new_folder(tmp_path / "runs", "a", {"x": b"1", "y": b"2"})
+    with pytest.raises(TypeError):
+        write_new_folder(tmp_path / "runs", "a", {"x": b"3", "y": "no bytes"})  # type: ignore[dict-item]
+    second = write_new_folder(tmp_path / "runs", "a", {"x": b"4", "y": b"5"})
+
+    assert second.name == "a-2"
+    found = {str(path.relative_to(tmp_path / "runs")): path.read_bytes() for path in tmp_path.glob("runs/*/*")}
+    assert found == {"a/x": b"1", "a/y": b"2", "a-2/x": b"4", "a-2/y": b"5"}
+    assert len(list((tmp_path / "runs").iterdir())) == 2
 
 
 def test_descriptions_are_plain_json(tmp_path):
