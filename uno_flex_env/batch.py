@@ -17,6 +17,9 @@ from uno_flex_env.rules import MAX_PLAYERS
 BOTS: tuple[str, ...] = tuple(_core.BOTS)
 """Names of the rule bots, which play inside the core."""
 
+MOST_GAMES = 1 << 20
+"""The largest batch."""
+
 EXTERNAL = 255
 """In `Batch.set_seats`: a seat whose actions come from outside the core."""
 
@@ -35,7 +38,7 @@ class Batch(_core.Batch):
     on the actions. The number of games and of threads does not change them.
 
     Args:
-        num_envs: B, the number of games.
+        num_envs: B, the number of games, at most 2**20; each takes at least 1.6 kB.
         options: the options of an episode.
         autoreset: reset a finished game within the same step; otherwise it stays idle until `reset_games`.
         num_threads: threads that share the batch; more than there are free cores makes it slower.
@@ -59,7 +62,7 @@ class Batch(_core.Batch):
     """
 
     def __init__(self, num_envs: int, options: EpisodeOptions, *, autoreset: bool, num_threads: int = 1) -> None:
-        check_whole("num_envs", num_envs, 1, 1 << 24)
+        check_whole("num_envs", num_envs, 1, MOST_GAMES)
         check_flag("autoreset", autoreset)
         check_whole("num_threads", num_threads, 1, _core.MAX_THREADS)
         super().__init__(num_envs=num_envs, options=options.core, autoreset=autoreset, num_threads=num_threads)

@@ -21,8 +21,10 @@ from uno_flex_env.state import STATE_DTYPE
 
 METHODS = ("flat", "tree")
 """The methods of `Views.search`."""
-MOST_COPIES = 1 << 24
-"""The most times that a row may be repeated or played out."""
+MOST_ROWS = 1 << 22
+"""The most rows; a state takes 704 bytes."""
+MOST_PLAYOUTS = 1 << 28
+"""The most rounds that one call plays to their end."""
 MOST_SIMULATIONS, MOST_SECONDS = 10**9, 600
 """The largest budgets of a search. The tree takes about 30 bytes for each simulation."""
 
@@ -47,6 +49,7 @@ class Positions:
     def __init__(self, states: Sequence[State]) -> None:
         if not len(states):
             raise ValueError("positions need at least one state, got none")
+        _check_rows(len(states))
         self.core = _core.Positions.of(list(states))
         self.num_players: int = states[0].num_players
 
@@ -58,6 +61,7 @@ class Positions:
         seeds = _whole("seeds", seeds, np.uint64)
         if not seeds.size:
             raise ValueError("positions need at least one seed, got none")
+        _check_rows(seeds.size)
         return cls._around(_core.Positions.deal(seeds, rules.core, num_players, num_players - 1), num_players)
 
     @classmethod
@@ -74,9 +78,8 @@ class Positions:
         return self._around(self.core.take(_rows(len(self), which)), self.num_players)
 
     def repeat(self, times: int) -> Positions:
-        """Each row `times` times, its copies one after another."""
-        check_whole("times", times, 1, MOST_COPIES)
-        return self[np.repeat(np.arange(len(self)), times)]
+        """Each row `times` times, its copies one after another. ValueError if there are more than 2**22 rows then."""
+        return self[_repeated(len(self), times)]
 
     def state(self, row: int) -> State:
         """A copy of one row's state."""
@@ -165,7 +168,7 @@ class Positions:
             bots: one of `uno_flex_env.batch.BOTS` for every seat, or one for each seat.
             keys: (N,) uint64. A row's key fixes the random numbers of its bots in all repeats. The order of the draw
                 pile is part of the state.
-            repeats: how often each row is played out.
+            repeats: how often each row is played out; at most 2**28 rounds in all.
             num_threads: threads that share the rows.
 
         Returns:
@@ -174,7 +177,7 @@ class Positions:
         """
         names = [bots] * self.num_players if isinstance(bots, str) else list(bots)
         numbers = [bot_number(name) for name in names]
-        check_whole("repeats", repeats, 1, MOST_COPIES)
+        check_whole("repeats", repeats, 1, MOST_PLAYOUTS // max(1, len(self)))
         winners = np.empty((len(self), repeats), np.int8)
         points = np.empty((len(self), repeats), np.int16)
         self.core.play_out(numbers, _whole("keys", keys, np.uint64), repeats, num_threads, winners, points)
@@ -223,9 +226,8 @@ class Views:
         return Views(self.core.take(_rows(len(self), which)), self.num_players)
 
     def repeat(self, times: int) -> Views:
-        """Each row `times` times, its copies one after another."""
-        check_whole("times", times, 1, MOST_COPIES)
-        return self[np.repeat(np.arange(len(self)), times)]
+        """Each row `times` times, its copies one after another. ValueError if there are more than 2**22 rows then."""
+        return self[_repeated(len(self), times)]
 
     def view(self, row: int) -> View:
         """A copy of one row's view."""
@@ -336,4 +338,17 @@ def _masks(masks: npt.ArrayLike, rows: int) -> npt.NDArray[np.int8]:
 
 
 def _rows(size: int, which: Any) -> npt.NDArray[np.int64]:
-    return np.atleast_1d(np.arange(size)[which]).astype(np.int64)
+    rows = np.atleast_1d(np.arange(size)[which]).astype(np.int64)
+    _check_rows(len(rows))
+    return rows
+
+
+def _repeated(size: int, times: int) -> npt.NDArray[np.int64]:
+    """The index that repeats each of `size` rows."""
+    check_whole("times", times, 1, MOST_ROWS // max(1, size))
+    return np.repeat(np.arange(size), times)
+
+
+def _check_rows(count: int) -> None:
+    if count > MOST_ROWS:
+        raise ValueError(f"there may be at most {MOST_ROWS} rows, got {count}")

@@ -303,7 +303,8 @@ def test_no_two_runs_share_a_folder(tmp_path):
 
 
 def test_a_folder_has_its_name_only_with_all_of_its_files(tmp_path):
-    """What is there stays. Seen to fail with files written under the final name, and without removing what is unfinished."""
+    """What is there stays. Seen to fail with files written under the final name, and without removing
+    what is unfinished."""
     write_new_folder(tmp_path / "runs", "a", {"x": b"1", "y": b"2"})
     with pytest.raises(TypeError):
         write_new_folder(tmp_path / "runs", "a", {"x": b"3", "y": "no bytes"})  # type: ignore[dict-item]

@@ -213,6 +213,20 @@ def test_mistakes_are_refused_at_the_door():
         positions.playout("random", [1, 2])
 
 
+def test_more_rows_than_memory_holds_are_refused():
+    """Before memory is taken for them. Seen to fail with bounds of 1 << 24 copies of each row."""
+    positions, _ = wandering(2, Rules(), steps=1)
+    for rows in (positions, positions.hide()):
+        with pytest.raises(ValueError, match="times must be a whole number from 1 to 349525, got 349526"):
+            rows.repeat((1 << 22) // 12 + 1)
+        with pytest.raises(ValueError, match="there may be at most 4194304 rows, got 4194305"):
+            rows[np.broadcast_to(0, (1 << 22) + 1)]
+    with pytest.raises(ValueError, match="there may be at most 4194304 rows, got 4194305"):
+        Positions.deal(np.broadcast_to(np.uint64(0), (1 << 22) + 1), 2)
+    with pytest.raises(ValueError, match="repeats must be a whole number from 1 to 22369621, got 22369622"):
+        positions.playout("random", np.arange(12), repeats=(1 << 28) // 12 + 1)
+
+
 def play_to_the_end() -> Game:
     game = Game(2, seed=5)
     rng = np.random.default_rng(0)

@@ -11,6 +11,7 @@ from tests.env.test_vector_copies import ARRAYS
 from tests.support.episodes import EVERY_PHASE, NO_MATCHES, PHASES, SHORT
 from uno_flex_env import Game, IllegalActionError, Rules, State, VecEnv, _core, observation, uno_flex_v0
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
+from uno_flex_env.envs import UnoFlexVectorEnv
 from uno_flex_env.game import PHASES as PHASE_NAMES
 from uno_flex_env.observation import NUM_FEATURES
 
@@ -287,6 +288,14 @@ def test_a_read_only_buffer_is_refused():
     buffer.setflags(write=False)
     with pytest.raises(TypeError, match="observations must be a writable numpy array"):
         env.use_buffers(buffer)
+
+
+@pytest.mark.parametrize("make", [VecEnv, UnoFlexVectorEnv])
+@pytest.mark.parametrize("num_envs", [0, (1 << 20) + 1, 1.0, True])
+def test_a_batch_without_bounds_is_refused(make, num_envs):
+    """Before memory is taken for it. Seen to fail with a bound of 1 << 24."""
+    with pytest.raises(ValueError, match=f"num_envs must be a whole number from 1 to 1048576, got {num_envs}"):
+        make(num_envs)
 
 
 @pytest.mark.parametrize("seed", [-1, 1 << 64, 1.5, True, "1"])
