@@ -13,6 +13,9 @@ from uno_flex_env.errors import did_you_mean
 
 LEARNERS = {
     "ppo": "agents.learners.self_play_ppo:SelfPlayPPO",
+    "mmd": "agents.learners.mmd:MMD",
+    "ppo_league": "agents.learners.ppo_league:PPOLeague",
+    "a2c": "agents.learners.a2c:A2C",
     "dqn": "agents.learners.dqn:DQN",
     "nfsp": "agents.learners.nfsp:NFSP",
     "dmc": "agents.learners.dmc:DMC",

@@ -32,12 +32,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from agents.device import Precision, matmul_dtype
+from agents.device import matmul_dtype
+from agents.learners.actor_critic_config import ActorCriticConfig
 from agents.learners.rollout import Experience
 from agents.learners.schedules import between, set_learning_rate
 from agents.masked import kl_divergence, log_prob_and_entropy, masked_log_softmax
@@ -45,17 +46,13 @@ from agents.network import ActorCritic
 
 
 @dataclass(frozen=True)
-class PPOConfig:
-    """Hyperparameters of the learner (arXiv:1707.06347)."""
+class PPOConfig(ActorCriticConfig):
+    """Hyperparameters of PPO (arXiv:1707.06347)."""
 
-    learning_rate: float = 2e-3
-    """Adam's learning rate at the beginning."""
-    learning_rate_end: float = 1e-4
-    """The learning rate at the end; in between it falls in a straight line."""
+    TABLE: ClassVar[str] = "ppo"
+
     clip_coef: float = 0.2
     """How far the probability ratio may move from 1 (equation 7 of the paper)."""
-    gamma: float = 1.0
-    """Discount per decision of the same player, not per turn of the table."""
     gae_lambda: float = 0.9
     """Lambda of generalized advantage estimation: 0 trusts the critic after one decision, 1 waits for the end of the
     game (arXiv:1506.02438)."""
@@ -63,37 +60,18 @@ class PPOConfig:
     """Passes over each rollout."""
     minibatch_size: int = 2048
     """Decisions per gradient step."""
-    entropy_coef: float = 0.02
-    """Weight of the entropy bonus at the beginning, in units of reward per nat."""
-    entropy_coef_end: float = 0.002
-    """The weight at the end; in between it falls in a straight line."""
-    value_coef: float = 0.5
-    """Weight of the critic's squared error."""
-    max_grad_norm: float = 0.5
-    """Gradients with a larger norm are scaled down to this norm."""
     magnet_coef: float = 0.0
     """Weight of the divergence from the policy to its magnet; 0 for no magnet (arXiv:2206.05825)."""
     magnet_every: int = 50
     """Copy the policy to the magnet every so many updates."""
-    precision: Precision = "auto"
-    """Number type of matrix products. auto: bfloat16 if the processor has instructions for it, else float32."""
 
     def __post_init__(self) -> None:
-        def check(name: str, fine: bool, wanted: str) -> None:
-            if not fine:
-                raise ValueError(f"ppo.{name} must {wanted}, got {getattr(self, name)!r}")
-
-        check("clip_coef", 0.0 < self.clip_coef < 1.0, "lie in (0, 1)")
-        for name in ("gamma", "gae_lambda"):
-            check(name, 0.0 <= getattr(self, name) <= 1.0, "lie in [0, 1]")
-        for name in ("learning_rate", "max_grad_norm"):
-            check(name, 0.0 < getattr(self, name) < inf, "be above 0 and finite")
-        for name in ("learning_rate_end", "entropy_coef", "entropy_coef_end", "value_coef", "magnet_coef"):
-            check(name, 0.0 <= getattr(self, name) < inf, "be at least 0 and finite")
+        super().__post_init__()
+        self._check(0.0 < self.clip_coef < 1.0, "clip_coef", "lie in (0, 1)")
+        self._check(0.0 <= self.gae_lambda <= 1.0, "gae_lambda", "lie in [0, 1]")
+        self._check(0.0 <= self.magnet_coef < inf, "magnet_coef", "be at least 0 and finite")
         for name in ("update_epochs", "minibatch_size", "magnet_every"):
-            check(name, getattr(self, name) >= 1, "be at least 1")
-        precisions = ("auto", "float32", "bfloat16")
-        check("precision", self.precision in precisions, f"be one of {', '.join(precisions)}")
+            self._check(getattr(self, name) >= 1, name, "be at least 1")
 
 
 class PPO:

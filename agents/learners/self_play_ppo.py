@@ -1,8 +1,4 @@
-"""PPO in self-play as a learner: games, league and update of `agents.learners.ppo` put together.
-
-With other settings it is MMD (`magnet_coef`; arXiv:2206.05825, with a magnet that is copied from the policy every
-`magnet_every` updates), PPO with a league, or A2C (`update_epochs = 1`, one minibatch; arXiv:1602.01783).
-"""
+"""PPO in self-play as a learner: games, league and update of `agents.learners.ppo` put together."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from typing import Any
 import torch
 
 from agents.device import choose_device
+from agents.learners.actor_critic_config import ActorCriticConfig
 from agents.learners.behavior import behavior
 from agents.learners.league import League
 from agents.learners.ppo import PPO, PPOConfig
@@ -35,7 +32,7 @@ class SelfPlayPPO:
         decisions: how many decisions it has learned from.
     """
 
-    Config = PPOConfig
+    Config: type[ActorCriticConfig] = PPOConfig
 
     def __init__(self, task: LearningTask, seed: int, config: PPOConfig = PPOConfig()) -> None:  # noqa: B008 (frozen)
         self.task = task

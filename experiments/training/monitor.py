@@ -146,11 +146,11 @@ def diverging(recent: Sequence[Mapping[str, float]]) -> str:
         return fmean(metrics.get(name, right) for metrics in recent)
 
     if mean("approx_kl", 0.0) > 0.1:
-        return "the policy jumps (approx_kl above 0.1): lower ppo.learning_rate, or raise ppo.minibatch_size"
+        return "the policy jumps (approx_kl above 0.1): lower learning_rate, or raise minibatch_size"
     if mean("explained_variance", 1.0) < -0.1:
-        return "the critic is worse than a constant (explained_variance below -0.1): lower ppo.learning_rate"
+        return "the critic is worse than a constant (explained_variance below -0.1): lower learning_rate"
     if mean("entropy", 1.0) < 0.02:
-        return "the policy is nearly deterministic (entropy below 0.02): raise ppo.entropy_coef"
+        return "the policy is nearly deterministic (entropy below 0.02): raise entropy_coef"
     return ""
 
 

@@ -10,12 +10,15 @@ from typing import Any
 from agents.allowed_code import allow_only
 from agents.device import choose_device
 from agents.json_text import read_json
+from agents.learners.a2c import A2CConfig
 from agents.learners.dmc import DMCConfig
 from agents.learners.dqn import DQNConfig
 from agents.learners.league import LeagueConfig
 from agents.learners.learner_factory import LEARNERS, learner_class
+from agents.learners.mmd import MMDConfig
 from agents.learners.nfsp import NFSPConfig
 from agents.learners.ppo import PPOConfig
+from agents.learners.ppo_league import PPOLeagueConfig
 from agents.learners.task import GameConfig, LearningTask
 from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
@@ -49,6 +52,12 @@ class TrainConfig:
     """The network that learns."""
     ppo: PPOConfig = field(default_factory=PPOConfig)
     """How the learner "ppo" learns."""
+    mmd: MMDConfig = field(default_factory=MMDConfig)
+    """How the learner "mmd" learns."""
+    ppo_league: PPOLeagueConfig = field(default_factory=PPOLeagueConfig)
+    """How the learner "ppo_league" learns."""
+    a2c: A2CConfig = field(default_factory=A2CConfig)
+    """How the learner "a2c" learns."""
     dqn: DQNConfig = field(default_factory=DQNConfig)
     """How the learner "dqn" learns."""
     nfsp: NFSPConfig = field(default_factory=NFSPConfig)

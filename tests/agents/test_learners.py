@@ -11,14 +11,17 @@ import pytest
 import torch
 
 from agents.allowed_code import allow_only
+from agents.learners.a2c import A2C, A2CConfig
 from agents.learners.buffers import ReplayBuffer, ReservoirBuffer
 from agents.learners.dmc import DMC, DMCConfig
 from agents.learners.dqn import DQN, DQNConfig
 from agents.learners.league import LeagueConfig
 from agents.learners.learner import Learner
 from agents.learners.learner_factory import make_learner
+from agents.learners.mmd import MMD, MMDConfig
 from agents.learners.nfsp import NFSP, NFSPConfig
 from agents.learners.ppo import PPOConfig
+from agents.learners.ppo_league import PAST_SELVES, PPOLeague, PPOLeagueConfig
 from agents.learners.seat_steps import Returns, Transitions
 from agents.learners.task import GameConfig, LearningTask
 from agents.match.runner import duel
@@ -40,6 +43,9 @@ QUICK_DQN = DQNConfig(
 )
 CONFIGS: dict[str, Any] = {
     "ppo": PPOConfig(learning_rate=0.01, minibatch_size=500, precision="float32"),
+    "mmd": MMDConfig(learning_rate=0.01, minibatch_size=500, magnet_every=3, precision="float32"),
+    "ppo_league": PPOLeagueConfig(learning_rate=0.01, minibatch_size=500, precision="float32"),
+    "a2c": A2CConfig(learning_rate=0.01, precision="float32"),
     "dqn": QUICK_DQN,
     "nfsp": NFSPConfig(learning_rate=5e-3, learning_starts=100, minibatch_size=128, anticipatory=0.3, dqn=QUICK_DQN),
     "dmc": DMCConfig(learning_rate=5e-3, minibatch_size=256),
@@ -153,7 +159,7 @@ def test_learners_by_name():
     learner: Learner = make_learner(own, task(), 7)
     assert vars(learner)["seed"] == 7
     for name, message in {
-        "dqm": r"no such learner: 'dqm'; there are ppo, dqn, nfsp, dmc.* did you mean 'dqn'",
+        "dqm": r"no such learner: 'dqm'; there are ppo, mmd, .*dqn, .* did you mean 'dqn'",
         "nowhere:Class": r"there is no module 'nowhere'",
         "tests.agents.test_learners:None_": r"no such learner: .*None_",
         "tests.agents.test_learners:CONFIGS": r"CONFIGS' is no class",
@@ -193,6 +199,10 @@ def test_what_a_learner_does_not_support_is_refused(name, settings, message):
         (NFSPConfig, {"capacity": 1 << 40}, "nfsp.capacity must be from 1 to"),
         (DMCConfig, {"update_epochs": 0}, "dmc.update_epochs must be from 1"),
         (DMCConfig, {"epsilon_share": 2.0}, "dmc.epsilon_share must be from"),
+        (MMDConfig, {"magnet_coef": 0.0}, "mmd.magnet_coef must be above 0: without a magnet .* got 0.0"),
+        (PPOLeagueConfig, {"clip_coef": 0.0}, "ppo_league.clip_coef must lie in"),
+        (A2CConfig, {"n_step": 0}, "a2c.n_step must be from 1 to 10,000, got 0"),
+        (A2CConfig, {"gamma": 2.0}, "a2c.gamma must lie in"),
     ],
 )
 def test_settings_out_of_range_are_refused(config, settings, message):
@@ -202,6 +212,42 @@ def test_settings_out_of_range_are_refused(config, settings, message):
 
 
 # ---- Single learners ----
+
+
+def test_mmd_has_a_magnet_that_lags():
+    """From the first update on, and it moves every third one. Seen to fail without a magnet, and when it moves with
+    every update."""
+    mmd = MMD(task(), 1, MMDConfig(magnet_every=3, precision="float32"))
+    gaps = []
+    for _ in range(6):
+        mmd.step(0.5)
+        state = mmd.state_dict()
+        gaps.append(not equal(state["magnet"], state["network"]))
+    assert gaps == [True, True, False, True, True, False]
+    assert mmd.metrics["magnet_kl"] > 0.0
+
+
+def test_a2c_takes_one_gradient_step_for_each_rollout():
+    """Of `n_step` decisions of each player, on average, and nothing is clipped.
+
+    Seen to fail with minibatches, with two epochs, and with the task's number of steps."""
+    a2c = A2C(task(players=(2, 4)), 1, A2CConfig(n_step=3, precision="float32"))
+    decisions = [a2c.step(0.5) for _ in range(4)]
+
+    (steps,) = {int(state["step"]) for state in a2c.state_dict()["optimizer"]["state"].values()}
+    assert steps == 4
+    assert sum(decisions) == pytest.approx(4 * 64 * 3 * 4, rel=0.1)  # but those that are still open
+    assert a2c.metrics["clip_fraction"] == 0.0
+    assert a2c.metrics["approx_kl"] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_ppo_league_brings_a_league_unless_the_task_has_one():
+    """Seen to fail when either is ignored."""
+    own = LeagueConfig(0.5, ("random",))
+    for given, expected in ((LeagueConfig(), PAST_SELVES), (own, own)):
+        learner = PPOLeague(replace(task(), league=given), 1)
+        assert learner.task.league == learner.league.config == expected
+    assert PAST_SELVES.snapshots > 0
 
 
 def transitions(count: int, **columns: Any) -> Transitions:

@@ -432,7 +432,7 @@ HEALTHY = {"approx_kl": 0.01, "explained_variance": 0.3, "entropy": 0.8}
 @pytest.mark.parametrize(
     ("sign", "message"),
     [
-        ({"approx_kl": 0.2}, r"the policy jumps \(approx_kl above 0.1\): lower ppo.learning_rate"),
+        ({"approx_kl": 0.2}, r"the policy jumps \(approx_kl above 0.1\): lower learning_rate"),
         ({"explained_variance": -0.5}, "the critic is worse than a constant"),
         ({"entropy": 0.01}, "the policy is nearly deterministic"),
     ],
