@@ -7,11 +7,12 @@ import random
 import numpy as np
 import pytest
 
-from tests.support.episodes import EVERY_PHASE
+from tests.support.episodes import EVERY_PHASE, NO_MATCHES
 from tests.support.playing import PHASES, decision
-from uno_flex_env import Game, Rules, State
+from uno_flex_env import Game, Match, Rules, State, VecEnv
 from uno_flex_env.cards import CODES, FACES
 from uno_flex_env.observation import NUM_FEATURES, SIZE_STEPS, decode, hand_sizes, parts
+from uno_flex_env.state import state_from_json, state_to_json
 
 
 def rows(state: State) -> np.ndarray:
@@ -62,7 +63,9 @@ def test_a_row_of_something_else_is_refused():
 
 @pytest.mark.parametrize("num_players", [2, 4])
 def test_what_the_table_says_about_rare_features(num_players):
-    """Fault 2-35: each sentence that was silent. Seen to fail with a core that shows `owed` in phase stack alone."""
+    """Fault 2-35. Seen to fail with a core that shows `owed` in phase stack alone, no `actor` in a challenge, flex faces
+    with a green Power alone, at most one known wild of a kind, all colors for a drawn wild, Powers of unused seats, and
+    a phase after the end."""
     rng, seen = random.Random(num_players), set[str]()
     wanted = {"owed in uno", "owed in stack", "challenge", "catch", "red flex faces", "drawn wild"}
     for seed in range(150):
@@ -108,3 +111,37 @@ def check_rare_features(game: Game, viewer: int, last: int | None) -> set[str]:
     for name in ("hand_sizes", "power", "scores"):
         assert not part[name][game.num_players :].any()
     return seen
+
+
+def test_scores_are_sixths_of_the_target():
+    """Fault 2-35. Seen to fail with fifths."""
+    about = state_to_json(Match(3, {"target_score": 60}).game.state)
+    for score in range(60):
+        about["score"] = [0, score, *[0] * 6]
+        shown = parts(rows(state_from_json(about))[0])["scores"]
+        assert shown[1].tolist() == [1] * (score // 10) + [0] * (5 - score // 10)
+        assert not shown[[0, 2]].any()
+
+
+def test_draws_that_yield_nothing_are_counted():
+    """Fault 2-35. Seen to fail with the last step alone."""
+    game, counts = Game(3, NO_MATCHES, seed=1), set[int]()
+    while not game.is_over:
+        count = state_to_json(game.state)["empty_draws"]
+        assert parts(rows(game.state)[0])["empty_draws"].tolist() == [1] * count + [0] * (7 - count)
+        counts.add(count)
+        game.play("draw")
+    assert counts == {0, 1, 2}
+
+
+def test_the_history_restarts_each_round():
+    """Fault 2-35: also within a match. Seen to fail without `clear_events` in the core's `go_on`."""
+    env = VecEnv(1, 2, {"hand_size": 2}, match=True, history=4, seed=1)
+    env.reset()
+    rounds = 0
+    for _ in range(200):
+        env.step(env.sample())
+        if env.batch.state(0).rounds != rounds:
+            rounds = env.batch.state(0).rounds
+            assert (env.histories == -1).all()
+    assert rounds >= 2
