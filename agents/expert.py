@@ -32,7 +32,7 @@ _MAKE_DRAW_SCORES = {
     ("others_draw", 2): 8.0,  # All Draw, flexed
     ("target_bluff", 4): 0.5,  # Draw Four, flexed
 }
-"""By effect and cards drawn."""
+"""Keys are effects and cards drawn."""
 _MAKE_DRAW = np.array([_MAKE_DRAW_SCORES.get((action.effect, action.draws), 0.0) for action in ACTIONS], np.float32)
 
 

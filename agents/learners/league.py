@@ -16,7 +16,7 @@ from uno_flex_env.rules import MAX_PLAYERS
 from uno_flex_env.seeding import Noise
 
 LEARNER = -1
-"""In a seating: a seat of the learner."""
+"""A seat of the learner in a seating."""
 
 Seating = npt.NDArray[np.int16]
 """(N, 8), the member in each seat of each game, or `LEARNER`."""

@@ -1,4 +1,4 @@
-"""What a learner is given: the games, the network, and where it computes."""
+"""What a learner is given: the games, the network, and the device that it computes on."""
 
 from __future__ import annotations
 

@@ -85,8 +85,8 @@ def test_rules_are_written_down():
             assert 0.0 <= margin < 1.5
 
 
-def test_no_rule_of_thumb_is_refused_that_there_is_not():
-    """By name, with those that there are."""
+def test_an_unknown_heuristic_is_refused_by_name():
+    """The message lists the known ones."""
     with pytest.raises(ValueError, match="the expert has no heuristic 'bluff'; there are play_when_possible, "):
         Expert(("hold_wilds", "bluff"))
 

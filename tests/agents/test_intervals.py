@@ -30,9 +30,10 @@ def covered(rates: list[tuple[float, float]], truth: float) -> float:
     ],
 )
 def test_intervals_cover_at_their_stated_rate(deals, chances, least):
-    """Of 2,000 samples of deals won in no, one or both seats: also few of them, and such as hardly ever differ.
+    """Intervals of 2,000 samples of deals won in no, one or both seats, also with few deals and with deals that rarely
+    differ.
 
-    Seen to fail without the two deals added (deals that hardly differ: 0.86), and with z for t (four deals: 0.89)."""
+    Seen to fail without the two deals added (deals that rarely differ: 0.86), and with z for t (four deals: 0.89)."""
     rng = np.random.default_rng(0)
     samples = rng.choice([0.0, 0.5, 1.0], (2000, deals), p=chances)
 
@@ -45,7 +46,7 @@ def test_intervals_cover_at_their_stated_rate(deals, chances, least):
 
 @pytest.mark.slow
 def test_intervals_are_clustered_by_deal():
-    """Of 200 matches, whose deals are won in both seatings or in none, by the card that lies on top.
+    """Intervals of 200 matches whose deals are won in both seatings or in none, depending on the top.
 
     Seen to fail with the interval of single games (0.81)."""
     options: dict[str, Any] = {"games": 200, "rules": ONE_RED_CARD, "max_decisions": 4}
@@ -55,8 +56,8 @@ def test_intervals_are_clustered_by_deal():
     assert covered([(rate.low, rate.high) for rate in rates], 0.5) > 0.92
 
 
-def test_a_result_that_never_varies_is_not_certain():
-    """As many deals as there are, the interval says so: about 3 in that many may be lost yet (the rule of three)."""
+def test_a_result_without_variance_is_not_certain():
+    """The interval shrinks with the number of deals: about 3 in that many may still be lost (the rule of three)."""
     low, high = interval(np.ones(1000), 0.0, 1.0)
 
     assert high == 1.0
@@ -87,7 +88,7 @@ def test_a_match_stops_when_its_interval_is_narrow():
 
 @pytest.mark.slow
 def test_stopping_early_errs_no_more_often_than_stated():
-    """Of 200 matches, each looked at up to three times, at most some 5 % exclude the truth.
+    """At most about 5 % of 200 matches, each examined up to three times, exclude the truth.
 
     Seen to fail with a level of 95 % at each look (0.125)."""
     rules, stop = ONE_RED_CARD, Stop(threshold=0.25)
@@ -100,12 +101,12 @@ def test_stopping_early_errs_no_more_often_than_stated():
 
 
 @pytest.mark.parametrize("options", [{}, {"threshold": 0.0}, {"width": 1.5}])
-def test_a_senseless_stop_is_refused(options):
+def test_an_invalid_stop_is_refused(options):
     with pytest.raises(ValueError, match="stop"):
         Stop(**options)
 
 
-def test_an_early_stop_depends_on_neither():
+def test_an_early_stop_does_not_depend_on_the_number_of_rows():
     """The looks come after as many deals, however they are split."""
     options: dict[str, Any] = {"games": 8000, "stop": Stop(width=0.09)}
 

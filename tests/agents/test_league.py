@@ -142,10 +142,10 @@ def test_games_that_go_on_keep_their_seats():
 
 
 def test_opponents_play_as_they_do_from_the_learners_right_and_left():
-    """In games of 2 and 5 against one who never draws by choice: all that is not learned from is his, half of the games
-    have exactly one seat that learns, and all seats of the others do.
+    """Games of 2 and 5 players against an opponent that never draws by choice. All decisions that are not learned from
+    are the opponent's. Half of the games have exactly one seat that learns; in the others all seats do.
 
-    Seen to fail with an opponent whose decisions are learned from, and with the network's action in place of his."""
+    Seen to fail with an opponent whose decisions are learned from, and with the network's action in place of its."""
     network = make_network(KINDS[0])
     config = GameConfig(players=(2, 5), num_envs=24, num_steps=20, rules=Rules(hand_size=2))
     rollout = Rollout(config, network, League(LeagueConfig(0.5, ("flex_any",)), 1), 1)

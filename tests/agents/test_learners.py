@@ -151,7 +151,7 @@ class Own:
     def load_state_dict(self, state: Mapping[str, Any]) -> None: ...
 
 
-def test_learners_by_name():
+def test_learners_are_found_by_name():
     """Own classes are learners; unknown names, modules and classes that are none are refused, with what there is.
 
     Seen to fail without each of the checks."""

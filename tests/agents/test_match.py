@@ -27,10 +27,10 @@ from uno_flex_env.policy_input import Decisions
 
 @pytest.mark.parametrize("num_players", [2, 3, 5])
 def test_a_planted_strength_is_recovered(num_players):
-    """In seat 0 the policy wins if it plays, and in every other seat it comes too late.
+    """The policy wins in seat 0 if it plays, and comes too late in every other seat.
 
-    Seen to fail when no policy moves on to another seat (`chairs` without the seating), and with the line-up turned the
-    other way than `winning_policies` thinks."""
+    Seen to fail when no policy moves on to another seat (`chairs` without the seating), and with the lineup turned
+    against the direction of `winning_policies`."""
     result = duel(HALF, SURE, num_players, games=3000 * num_players, rules=ONE_RED_CARD)
 
     rate, others = result.rate("half"), result.rate("sure")
@@ -96,7 +96,7 @@ def test_seatings_that_would_repeat_others_are_not_played():
     assert alternating.winners.shape == (20, 2)
 
 
-def test_a_match_repeats_with_its_seed_and_other_seeds_are_other_deals():
+def test_a_match_repeats_with_its_seed_and_other_seeds_give_other_deals():
     first, again, other = (duel("flex_any", "random", 3, games=300, seed=seed) for seed in (1, 1, 2))
 
     assert (first.winners == again.winners).all()

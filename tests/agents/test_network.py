@@ -83,9 +83,10 @@ def check_against_doubles(logits: Tensor, other: Tensor, legal: Tensor, spread: 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("kind", ["equal", "huge", "normal"])
 def test_the_gradient_that_is_written_out_is_that_of_autograd(kind, dtype):
-    """Of the log-probability of an action and of the entropy, each row weighed differently; an illegal logit has none.
+    """The gradient of the log-probability of an action and of the entropy, with another weight for each row. An illegal
+    logit has no gradient.
 
-    Seen to fail without the entropy's own term, without that of the action, and with the sign turned round."""
+    Seen to fail without the entropy's own term, without that of the action, and with the sign reversed."""
     legal, logits = random_masks(ROWS), logits_like(kind, ROWS).to(dtype).requires_grad_()
     action = legal.float().multinomial(1, generator=torch.Generator().manual_seed(3)).squeeze(1)
     weights = torch.rand(2, ROWS, generator=torch.Generator().manual_seed(4)) - 0.5

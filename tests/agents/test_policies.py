@@ -68,7 +68,7 @@ def decisions(env: VecEnv, policy: Policy, seed: int = 0) -> Decisions:
 
 @cache
 def some_decisions(events: int) -> Decisions:
-    """Of tables of all sizes and phases, where random play has led; the arrays can't be written to."""
+    """Decisions at tables of all sizes and in all phases, after random play; the arrays can't be written to."""
     found = []
     for num_players, rules in TABLES:
         env = VecEnv(12, num_players, rules, history=HISTORY, seed=num_players)
@@ -137,7 +137,7 @@ def test_the_noise_is_all_the_luck(spec):
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_policy_gets_the_history_that_it_asks_for(spec):
-    """Who asks for none decides without; who asks for some refuses to decide without."""
+    """A policy that asks for none decides without one; a policy that asks for one refuses to decide without it."""
     policy = policy_of(spec)
     decisions = some_decisions(0)
 

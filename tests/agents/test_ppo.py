@@ -87,7 +87,7 @@ def test_the_clipped_loss_is_that_computed_by_hand():
 
 
 @pytest.mark.parametrize("scale", [0.01, 1.0, 300.0])
-def test_the_unit_of_advantages_does_not_matter(scale):
+def test_the_scale_of_advantages_does_not_matter(scale):
     """They are brought to mean 0 and deviation 1 over all decisions of an update, not of a minibatch.
 
     Seen to fail without that, and with the mean of each minibatch."""
@@ -328,7 +328,7 @@ def test_a_loss_that_is_no_number_stops_the_learner():
 
 
 def test_a_gradient_that_is_no_number_stops_the_learner():
-    """Also where the loss is one; the network is as before. Seen to fail when the loss alone is looked at."""
+    """Also where the loss is one; the network is as before. Seen to fail when only the loss is checked."""
     network = blank_network()
     network.policy.bias.register_hook(lambda slope: slope * math.nan)  # type: ignore[no-untyped-call]
     ppo = PPO(PLAIN, network, CPU, 0)

@@ -17,7 +17,7 @@ def test_there_is_a_champion():
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_each_is_small_described_and_names_no_place(file):
+def test_each_file_is_small_and_described_and_names_no_folder(file):
     """At most 8 MB; a card beside it. Seen to fail with the folder of its run left in the file."""
     card = file.with_suffix(".md").read_text(encoding="utf-8")
     network, about = load_network(file)

@@ -146,7 +146,7 @@ def test_a_policy_that_wins_everything_may_be_stronger_than_any_number_says(deal
 
 def test_an_end_is_infinite_only_where_no_chain_of_wins_bounds_it():
     """Fault 2-2: the best policy has swept the weak one, which has lost and won against the fair one. Seen to fail with
-    the chains turned round."""
+    the chains reversed."""
     sweep = np.tile(np.array([0, 1], np.int8), (2000, 1))
     swept = replace(planted(["best", "weak"], 2000), winners=sweep)
 
@@ -182,7 +182,7 @@ def test_a_policy_that_never_wins_has_a_rating():
     assert rated[1].mean == pytest.approx(-400 * np.log10(201), abs=1e-3)
 
 
-def test_what_cannot_be_compared_is_refused():
+def test_policies_that_cannot_be_compared_are_refused():
     apart = [planted(["weak", "fair"], 5), planted(["good", "best"], 5)]
 
     with pytest.raises(ValueError, match="weak and good, best can't be compared"):

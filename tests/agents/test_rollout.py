@@ -45,7 +45,7 @@ def worthless(config: NetworkConfig) -> ActorCritic:
 
 @pytest.mark.parametrize("league", [ALONE, MIXED], ids=["self-play", "league"])
 @pytest.mark.parametrize("reward", ["win", "points"])
-def test_what_the_decisions_of_each_seat_are_paid_adds_up_to_its_result(reward, league):
+def test_the_rewards_of_each_seats_decisions_add_up_to_its_result(reward, league):
     """Fault 1, with 2 to 8 players and rollouts so short that most decisions are answered in a later one.
 
     Seen to fail when a seat is paid only on its own turn, and when a decision is paid what a later one of its seat
@@ -122,8 +122,8 @@ VALUES = np.array([[0.1], [-0.1], [0.2], [0.3], [-0.2], [0.4]], np.float32)
 
 
 def scripted_targets(final: list[float], lam: float, final_values: list[float] | None = None) -> list[float]:
-    """Of a game in which each of two seats decides three times; seat 1 gets 0.5 in the third step, on seat 0's turn,
-    and the last step, also seat 0's, pays `final`. Gamma is 0.9."""
+    """The targets of a game in which each of two seats decides three times; seat 1 gets 0.5 in the third step, on
+    seat 0's turn, and the last step, also seat 0's, pays `final`. Gamma is 0.9."""
     rewards = np.zeros((6, 1, 2), np.float32)
     rewards[2, 0, 1] = 0.5
     rewards[5, 0] = final
@@ -326,7 +326,7 @@ def test_a_restored_rollout_goes_on_bit_for_bit(config, before):
                 assert torch.equal(columns[0][one.rows], columns[1][one.rows]), name
 
 
-def test_other_seeds_are_other_games():
+def test_other_seeds_give_other_games():
     """Deals and choices."""
     network = make_network(KINDS[0])
     first, again, other = (make_rollout(network, seed=seed, num_envs=8, num_steps=8) for seed in (1, 1, 2))

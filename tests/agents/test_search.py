@@ -45,7 +45,7 @@ def network_search(budget: str = "200", **kind: object) -> NetworkSearch:
 
 
 def some_views(num_players: int = 3, count: int = 24, rules: Rules | None = None) -> tuple[Views, np.ndarray]:
-    """Of games that random play has led somewhere, and a legal action of each."""
+    """Views of games after some random play, and a legal action of each."""
     positions, rng = Positions.deal(np.arange(count), num_players, rules), np.random.default_rng(1)
     for _ in range(8):
         actions = [rng.choice(positions.state(row).legal_actions() or [-1]) for row in range(count)]
@@ -72,7 +72,7 @@ def half_of(masks: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_chooses_and_tries_what_the_mask_allows(method):
+def test_a_search_chooses_and_tries_what_the_mask_allows(method):
     """Seen to fail with the mask ignored."""
     views, _ = some_views()
     legal = np.array([view_mask(views, row) for row in range(len(views))])
@@ -91,7 +91,7 @@ def test_it_chooses_and_tries_what_the_mask_allows(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_mask_of_all_legal_actions_changes_nothing(method):
-    """Nor does one that also names actions that are not legal."""
+    """A mask that also names illegal actions changes nothing either."""
     views, defaults = some_views()
     plain = views.search(defaults, np.arange(len(views)), simulations=200, method=method)
 
@@ -161,7 +161,7 @@ def view_mask(views: Views, row: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_takes_the_move_that_wins(method):
+def test_a_search_takes_the_move_that_wins(method):
     """The last card fits; the default draws. Seen to fail with the wins of another seat counted."""
     game = table("g5 | 0: g1 | 1: b4 b6 r1")
     draw, win = text_to_action("draw"), text_to_action("g1")
@@ -173,7 +173,7 @@ def test_it_takes_the_move_that_wins(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_gives_no_turn_to_a_player_who_is_about_to_win(method):
+def test_a_search_gives_no_turn_to_a_player_who_is_about_to_win(method):
     """With two players a Skip brings another turn, with which seat 0 wins; a number lets seat 1 play, whose only card
     fits in many worlds. Seen to fail with the wins of another seat counted."""
     game = table("g5 | 0: gS g1 | 1: b4")
@@ -202,7 +202,7 @@ def test_the_tree_lets_others_play_for_themselves():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", ["search:1000,flex_when_stuck", "flat:1000,flex_when_stuck"])
-def test_it_is_much_better_than_the_moves_it_begins_with(spec):
+def test_a_search_is_much_better_than_its_default_moves(spec):
     """Measured over 2,000 games: 71 % for the flat search."""
     rate = duel(spec, "flex_when_stuck", 2, games=300, seed=4).rate(spec)
 
@@ -265,7 +265,7 @@ def test_the_lead_is_counted_in_paired_standard_errors():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_it_spends_no_more_than_it_may(method):
+def test_a_search_stays_within_its_simulations(method):
     views, defaults = some_views(2)
 
     _, visits, _ = views.search(defaults, np.arange(len(views)), simulations=500, method=method)
@@ -454,7 +454,7 @@ def test_a_network_that_has_learned_another_reward_guides_no_search(tmp_path):
         make_policy(f"search:100,{tmp_path / 'net.safetensors'}")
 
 
-def test_mistakes_are_refused_at_the_door():
+def test_mistakes_are_refused_at_once():
     views, defaults = some_views(2, count=2)
 
     with pytest.raises(ValueError, match=r"either simulations or seconds, got 0 and 0\.0"):

@@ -259,7 +259,7 @@ def test_death_silence_and_nonsense_are_errors_that_name_the_program(monkeypatch
 
 
 def test_an_illegal_action_is_refused_by_name():
-    """Seen to fail when the mask is not looked at: then the match refuses it, without what the program wrote."""
+    """Seen to fail when the mask is not checked: then the match refuses it, without what the program wrote."""
     name = shell("read -r l; echo '\"keep\"'")
 
     with pytest.raises(IllegalActionError, match=r"wrote '\"keep\"', which is illegal now; allowed .*\"draw\" or 208"):
@@ -286,7 +286,7 @@ def test_after_an_error_a_new_program_answers():
             policy.act(one)
 
 
-def test_what_a_program_says_on_standard_error_passes_through(capfd):
+def test_standard_error_of_a_program_passes_through(capfd):
     answer(shell("echo thinking >&2; while read -r l; do echo 208; done"))
 
     assert capfd.readouterr().err == "thinking\n"

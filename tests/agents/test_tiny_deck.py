@@ -177,7 +177,7 @@ def reached(folder: Path, opponent: str) -> tuple[float, float]:
 
 @pytest.mark.slow
 def test_ppo_learns_the_best_play_against_uniform_play(tmp_path: Path):
-    """To 0.04 of what a round pays, 2 points of win rate, below the exact value; it can't be above.
+    """Within 0.04 of the exact value of a round, 2 points of win rate; it can't be above.
 
     Seen to fail when every seat gets the other's rewards, and with the learner's default entropy."""
     exact = solved(TINY["random"], "random").value()
@@ -191,7 +191,7 @@ def test_ppo_learns_the_best_play_against_uniform_play(tmp_path: Path):
 
 
 @pytest.mark.slow
-def test_best_response_finds_the_exact_one_against_flex_any(tmp_path: Path):
+def test_best_response_finds_the_exact_best_response_to_flex_any(tmp_path: Path):
     """To 0.05 of what a round pays, 2.5 points of win rate, of which half a point may be for want of a memory.
 
     Seen to fail when the learner trains against another policy than the frozen one."""

@@ -221,7 +221,7 @@ def test_history_holds_the_last_public_events(num_players):
             assert history.tolist() == [[-1, -1, -1]] * (5 - len(recent)) + recent
 
 
-def test_history_begins_anew_with_each_deal():
+def test_history_restarts_with_each_deal():
     """A round shows nothing of the round before."""
     env, rng = uno_flex_v0.env(2, Rules(hand_size=1), match=True, history=4), random.Random(0)
     env.reset(seed=0)
@@ -276,7 +276,7 @@ def check_masks(states: int) -> None:
 
 
 @pytest.mark.slow
-def test_masks_and_what_is_sampled_under_them():
+def test_masks_and_samples_are_legal():
     """Fault 17, in 100,000 states."""
     check_masks(100_000)
 
@@ -303,7 +303,7 @@ def test_sampling_under_a_mask_is_uniform_and_seeded():
 
 
 @pytest.mark.parametrize("mask", [np.ones(5, np.int8), np.ones(NUM_ACTIONS), np.ones((2, NUM_ACTIONS), np.int8)])
-def test_sampling_refuses_what_is_no_mask(mask):
+def test_sampling_refuses_an_invalid_mask(mask):
     """As Gymnasium does; an empty mask gives action 0 as there."""
     with pytest.raises(AssertionError, match="sample mask"):
         ActionSpace().sample(mask)
@@ -382,7 +382,7 @@ def test_the_check_of_ends_can_fail(monkeypatch, flags, rules, max_decisions):
 
 
 def test_the_documentation_has_the_tables_of_features_and_actions():
-    """As the observation and the actions have them, whole."""
+    """As in the observation and the actions, whole."""
     assert observation.markdown_table() in uno_flex_v0.__doc__
     assert actions.markdown_table() in uno_flex_v0.__doc__
 

@@ -87,7 +87,7 @@ def test_an_illegal_move_is_logged_once():
     assert not illegal_episode(env, 1, 0)[-1]
 
 
-def test_terminate_and_raise_differ_in_that_alone():
+def test_terminate_and_raise_differ_only_in_that():
     """`illegal` changes nothing about an episode of legal actions."""
     raising, ending = (transcript(uno_flex_v0.env(3, illegal=kind), seed=2) for kind in ("raise", "terminate"))
     assert (raising[0], ending[0]) == ("raises", "ends the game")
@@ -96,8 +96,8 @@ def test_terminate_and_raise_differ_in_that_alone():
 
 @pytest.mark.parametrize("action", [-1, 216, 10**30, 3.0, np.float64(3), "draw", None, np.array([3]), [3]])
 @pytest.mark.parametrize("illegal", ["raise", "terminate"])
-def test_what_is_no_action_is_out_of_bounds(action, illegal):
-    """As `AssertOutOfBoundsWrapper` has it: an AssertionError, whatever `illegal` says, and nothing has changed."""
+def test_an_invalid_action_is_out_of_bounds(action, illegal):
+    """As in `AssertOutOfBoundsWrapper`: an AssertionError, whatever `illegal` says, and nothing has changed."""
     for env in (uno_flex_v0.env(2, illegal=illegal), wrapped(uno_flex_v0.raw_env(2))):
         env.reset(seed=0)
         with pytest.raises(AssertionError):
@@ -121,7 +121,7 @@ def test_what_is_no_action_is_out_of_bounds(action, illegal):
     ],
 )
 def test_calls_before_reset_are_refused(call):
-    """As `OrderEnforcingWrapper` has it."""
+    """As in `OrderEnforcingWrapper`."""
     for env in (uno_flex_v0.env(2), wrapped(uno_flex_v0.raw_env(2))):
         with pytest.raises(AssertionError, match=r"reset\(\) needs to be called before"):
             call(env)
@@ -131,19 +131,19 @@ def test_calls_before_reset_are_refused(call):
     "name", ["rewards", "terminations", "truncations", "infos", "agent_selection", "num_agents", "agents"]
 )
 def test_attributes_before_reset_are_refused(name):
-    """As `OrderEnforcingWrapper` has it."""
+    """As in `OrderEnforcingWrapper`."""
     for env in (uno_flex_v0.env(2), wrapped(uno_flex_v0.raw_env(2))):
         with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
             getattr(env, name)
 
 
-def test_an_attribute_that_there_is_not():
+def test_a_missing_attribute_is_an_attribute_error():
     with pytest.raises(AttributeError, match="'UnoFlexEnv' object has no attribute 'hands'"):
         uno_flex_v0.env().hands  # noqa: B018
 
 
 def test_each_agent_that_is_iterated_needs_a_step():
-    """As `OrderEnforcingWrapper` has it."""
+    """As in `OrderEnforcingWrapper`."""
     for env in (uno_flex_v0.env(2), wrapped(uno_flex_v0.raw_env(2))):
         env.reset(seed=0)
         agents = iter(env.agent_iter())
@@ -164,7 +164,7 @@ def test_agent_iter_stops_after_max_iter():
 
 
 def test_a_step_after_the_last_of_all_agents_is_a_warning():
-    """As `OrderEnforcingWrapper` has it."""
+    """As in `OrderEnforcingWrapper`."""
     for env in (uno_flex_v0.env(2, SHORT), wrapped(uno_flex_v0.raw_env(2, SHORT))):
         env.reset(seed=0)
         play(env, random.Random(0))

@@ -18,7 +18,7 @@ def deals(num_players: int, count: int) -> list[State]:
 
 
 def win_rate(num_players: int, bot: str, others: str, count: int) -> float:
-    """Of one bot against others in all seats but its own, in percent; every deal is played from every seat."""
+    """How often one bot wins with the others in all other seats, in percent; every deal is played from every seat."""
     states, won = deals(num_players, count // num_players), 0
     for seat in range(num_players):
         bots = [bot if s == seat else others for s in range(num_players)]

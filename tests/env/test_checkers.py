@@ -130,7 +130,7 @@ def made(**options: Any) -> gymnasium.Env[Any, Any]:
 
 @pytest.mark.parametrize("seat", [0, "random"])
 def test_gymnasium(num_players, seat):
-    """As it is: an illegal action ends the episode."""
+    """Without a wrapper: an illegal action ends the episode."""
     check_env(made(num_players=num_players, seat=seat), skip_render_check=True)
 
 
@@ -162,7 +162,7 @@ def test_gymnasiums_checker_can_fail(monkeypatch):
 
 
 def test_stable_baselines3(num_players):
-    """As it is: an illegal action ends the episode."""
+    """Without a wrapper: an illegal action ends the episode."""
     checker = pytest.importorskip("stable_baselines3.common.env_checker")
     checker.check_env(SingleAgentEnv(num_players, illegal="terminate"))
 

@@ -44,7 +44,7 @@ def test_an_illegal_action_is_refused_with_what_is_legal_and_changes_nothing(pha
 
 
 @pytest.mark.parametrize("nothing", ["", "y9", "draw ", "Draw", None, 216, -1, 1.5, [], True, inf, nan])
-def test_what_is_no_action_is_refused_as_notation(nothing):
+def test_an_invalid_action_is_a_notation_error(nothing):
     """Fault 19: told apart from what is illegal; the game stays as it was."""
     game = table("g5 | 0: g1 b2 | 1: b4")
 
@@ -104,7 +104,7 @@ def test_an_unknown_argument_is_an_error():
         Rules(jump_in=True)  # type: ignore[call-arg]
 
 
-def test_without_a_seed_every_game_is_another_one():
+def test_without_a_seed_every_game_is_different():
     """64 random bits."""
     assert Game().hands != Game().hands
 
@@ -358,7 +358,7 @@ def test_an_impossible_position_is_refused_with_the_reason(wrong, named):
         Game.from_position(**position | wrong)
 
 
-def test_in_a_position_the_cards_not_named_are_drawn_in_an_order_of_the_seed():
+def test_the_seed_orders_the_unnamed_cards_of_a_position():
     """They are shuffled; the same seed shuffles alike."""
     games = [Game.from_position([["g1"], ["b4"]], "g5", seed=seed) for seed in (1, 1, 2)]
 

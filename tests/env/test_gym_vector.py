@@ -350,7 +350,7 @@ def test_an_illegal_action_is_refused_and_no_game_moves(mode):
         ([208, -1], "game [01]: "),
     ],
 )
-def test_what_are_no_actions_is_refused(actions, message):
+def test_invalid_actions_are_refused(actions, message):
     """-1 leaves no game alone here."""
     env = UnoFlexVectorEnv(2)
     env.reset()
@@ -375,7 +375,7 @@ def check_masks(env: UnoFlexVectorEnv) -> None:
         over = terminated | truncated
 
 
-def test_masks_and_what_is_sampled_under_them():
+def test_masks_and_samples_are_legal():
     """Fault 17."""
     check_masks(UnoFlexVectorEnv(30, 4, EVERY_PHASE, opponents=["random", first_legal, "random"], max_decisions=20))
 

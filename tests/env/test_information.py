@@ -251,7 +251,7 @@ def texts_of(words: list[int]) -> str:
     return " ".join(sorted([*colored, *wilds_of((words[0] >> 48) | (words[1] >> 48) << 8).split()]))
 
 
-def test_who_has_seen_the_own_hand_is_known():
+def test_a_player_knows_who_has_seen_its_hand():
     """Rules 7: the challenged player was there."""
     seen = table("g5 | 0: W4/ b2 y4 | 1: r1 r3 | 2: b6 b8").play("W4/:r").play("challenge")
 
@@ -306,7 +306,7 @@ def check_determinization(game: Game, viewer: int, seed: int) -> None:
 
 @pytest.mark.parametrize("reshuffled", [False, True], ids=["", "reshuffled"])
 @pytest.mark.parametrize("phase", PHASES[:-1])
-def test_a_determinization_is_a_valid_state_that_the_player_can_not_tell_from_the_true_one(
+def test_a_determinization_is_a_valid_state_that_the_player_cannot_tell_from_the_true_one(
     phase, reshuffled, num_players
 ):
     """In every phase and for every player. Red if `determinize` deals known cards a second time, drops the ages, or
@@ -517,7 +517,7 @@ def test_every_arrangement_of_the_hidden_cards_is_equally_likely(name):
 
 
 def lazily(view: View, seed: int) -> State:
-    """Of two determinizations the one with fewer points in its first hidden hand."""
+    """The lower one of two determinizations, compared by their hands."""
     both = [view.determinize(2 * seed), view.determinize(2 * seed + 1)]
     return min(both, key=lambda state: [state.hand(seat) for seat in range(state.num_players)])
 

@@ -94,7 +94,7 @@ def test_actions_without_a_card_have_their_numbers_by_name():
 
 
 @pytest.mark.parametrize("number", [np.int8(3), np.uint8(3), np.int64(3), np.array([3])[0]])
-def test_numbers_of_numpy_are_numbers(number):
+def test_numpy_numbers_are_accepted(number):
     """Policies hand them out."""
     assert action_to_text(number) == "r4^"
 
@@ -183,7 +183,7 @@ def test_the_refusal_of_a_card_says_what_was_meant(text, hint):
 
 
 @pytest.mark.parametrize("thing", [None, 0, 208, 1.0, b"draw", ["draw"], ("draw",), {"draw"}, {}, True, object()])
-def test_what_is_no_text_is_no_notation(thing):
+def test_notation_must_be_text(thing):
     """Fault 19: also what can't be hashed."""
     for read in (text_to_action, text_to_card):
         with pytest.raises(NotationError):
@@ -194,14 +194,14 @@ NO_NUMBERS: list[Any] = [-1, 216, 10**30, 0.5, nan, inf, "0", "r1", "draw", None
 
 
 @pytest.mark.parametrize("thing", NO_NUMBERS, ids=repr)
-def test_what_is_no_number_of_an_action_is_refused(thing):
+def test_an_invalid_action_number_is_refused(thing):
     """Fault 19."""
     with pytest.raises(NotationError, match="from 0 to 215"):
         action_to_text(thing)
 
 
 @pytest.mark.parametrize("thing", [92, *NO_NUMBERS], ids=repr)
-def test_what_is_no_number_of_a_card_is_refused(thing):
+def test_an_invalid_card_number_is_refused(thing):
     """As with actions."""
     with pytest.raises(NotationError, match="from 0 to 91"):
         card_to_text(thing)

@@ -63,8 +63,8 @@ def test_a_row_of_something_else_is_refused():
 
 @pytest.mark.parametrize("num_players", [2, 4])
 def test_what_the_table_says_about_rare_features(num_players):
-    """Fault 2-35. Seen to fail with a core that shows `owed` in phase stack alone, no `actor` in a challenge, flex faces
-    with a green Power alone, at most one known wild of a kind, all colors for a drawn wild, Powers of unused seats, and
+    """Fault 2-35. Seen to fail with a core that shows `owed` only in phase stack, no `actor` in a challenge, flex faces
+    only with a green Power, at most one known wild of a kind, all colors for a drawn wild, Powers of unused seats, and
     a phase after the end."""
     rng, seen = random.Random(num_players), set[str]()
     wanted = {"owed in uno", "owed in stack", "challenge", "catch", "red flex faces", "drawn wild"}

@@ -145,7 +145,7 @@ def test_the_noise_of_a_policy_follows_from_the_game(number):
         ([Keeper()], "keeper wants a history of at least 2 events"),
     ],
 )
-def test_what_is_no_opponent_is_told_what_would_be_one(opponents, message):
+def test_an_invalid_opponent_is_refused_with_what_is_allowed(opponents, message):
     """Fault 2-22. Seen to fail: the message said `no such bot` and no more."""
     with pytest.raises(ValueError, match=message):
         UnoFlexVectorEnv(2, opponents=opponents, history=1)
@@ -162,7 +162,7 @@ def test_what_is_no_opponent_is_told_what_would_be_one(opponents, message):
         (lambda batch: batch["action_mask"].argmin(axis=1), IllegalActionError, r"game \d+, opponent <lambda>: action"),
     ],
 )
-def test_what_a_policy_answers_is_checked(answer, error, message):
+def test_the_actions_of_a_policy_are_checked(answer, error, message):
     """Its games then wait for it, not for their learners: they have to be reset."""
     env = UnoFlexVectorEnv(6)
     env.reset(seed=0)

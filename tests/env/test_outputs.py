@@ -101,7 +101,7 @@ OUTPUTS: dict[str, tuple[Callable[[npt.NDArray[Any]], object], tuple[int, ...], 
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_an_output_that_can_not_be_written_is_refused(name):
+def test_an_output_that_cannot_be_written_is_refused(name):
     """Fault 2-12: `VecEnv.hidden_hands` and its like returned and had written into a copy.
 
     Seen to fail for each without `.noconvert()` at its argument."""

@@ -176,7 +176,7 @@ def test_a_list_with_something_else_than_states_is_refused(made, bad, name):
         made([bad, state])
 
 
-def test_mistakes_are_refused_at_the_door():
+def test_mistakes_are_refused_at_once():
     positions, _ = wandering(2, Rules())
     over = Positions([play_to_the_end().state])
 

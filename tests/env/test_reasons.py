@@ -166,7 +166,7 @@ def test_there_is_an_example_of_every_reason():
     assert len({reason for *_, reason in EXAMPLES}) == len(EXAMPLES)
 
 
-def test_what_is_no_action_has_no_reason():
+def test_an_invalid_action_has_no_reason():
     """It is refused as notation, as in `play`."""
     game = table("r5 | 0: g1 b2 | 1: r3")
 

@@ -33,7 +33,7 @@ def test_the_order_of_the_imports_does_not_matter(imports: str) -> None:
 
 
 @pytest.mark.slow
-def test_an_import_of_ours_imports_no_gymnasium_and_leaves_its_loader_alone() -> None:
+def test_importing_the_package_does_not_import_gymnasium_and_leaves_its_loader_alone() -> None:
     """Fault 2-29. Seen to fail with an `import gymnasium` in `uno_flex_env`, and with `exec_module` left replaced."""
     code = "import uno_flex_env, sys; print('gymnasium' in sys.modules); import gymnasium, inspect; "
     code += "print(type(gymnasium.__loader__).__name__, vars(gymnasium.__loader__).keys() & {'exec_module'})"

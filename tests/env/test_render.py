@@ -169,7 +169,7 @@ def test_the_wilds_look_different():
 
 @pytest.mark.parametrize("n", PLAYERS)
 def test_text_without_color_is_the_colored_text_without_escapes(n):
-    """Who sees no colors loses nothing."""
+    """A reader who sees no colors loses nothing."""
     for position, _ in tables(n):
         seat = position.current_player
         assert ansi(position, seat, color=False) == ESCAPE.sub("", ansi(position, seat))
@@ -177,7 +177,7 @@ def test_text_without_color_is_the_colored_text_without_escapes(n):
 
 @pytest.mark.parametrize("n", PLAYERS)
 def test_hidden_cards_do_not_change_the_text(n):
-    """Goes red if `ansi` lists the hand of the one to move, or whatever it has drawn, to whoever looks."""
+    """Goes red if `ansi` lists the hand of the one to move, or its drawn card, to other viewers."""
     rng = random.Random(n)
     for position, deck in tables(n):
         for seat in (None, 0, n - 1):
@@ -188,7 +188,7 @@ def test_hidden_cards_do_not_change_the_text(n):
 @pytest.mark.parametrize("n", PLAYERS)
 @pytest.mark.parametrize("phase", ["play", "drawn", "challenge", "over"])
 def test_hidden_cards_do_not_change_the_picture(n, phase):
-    """Goes red if `picture` shows the hand of the one to move, or gilds what it may play, to whoever looks."""
+    """Goes red if `picture` shows the hand of the one to move, or gilds what it may play, to other viewers."""
     positions = [(t, deck) for t, deck in tables(n) if t.phase == phase]
     position, deck = positions[len(positions) // 2] if positions else next(tables(n))
     for seat in (None, 0, n - 1):
@@ -198,7 +198,7 @@ def test_hidden_cards_do_not_change_the_picture(n, phase):
 
 
 @pytest.mark.parametrize("phase", ["play", "drawn", "stack", "challenge", "uno", "catch"])
-def test_only_who_is_to_move_reads_what_is_legal(phase):
+def test_only_the_player_to_move_reads_what_is_legal(phase):
     position = one(2, phase)
     current_player = position.current_player
 
@@ -209,7 +209,7 @@ def test_only_who_is_to_move_reads_what_is_legal(phase):
         assert "Drawn: " not in ansi(position, seat)
 
 
-def test_the_looking_seat_reads_its_hand_and_a_spectator_none():
+def test_the_viewing_seat_reads_its_hand_and_a_spectator_none():
     position = one(3)
 
     assert "Hand (" in ansi(position, 1)
@@ -238,7 +238,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("seat", [None, 0])
 @pytest.mark.parametrize("key", CHANGES)
-def test_whatever_all_may_see_is_shown(key, seat):
+def test_everything_public_is_shown(key, seat):
     """A change of it changes the text and the picture."""
     position = one(5)
     other = replace(position, **{key: CHANGES[key](position)})
@@ -257,7 +257,7 @@ def test_the_sum_owed_is_shown(seat):
     assert not np.array_equal(picture(position, seat, size=MEDIUM), picture(other, seat, size=MEDIUM))
 
 
-def test_the_looking_seat_sees_its_cards_in_the_picture():
+def test_the_viewing_seat_sees_its_cards_in_the_picture():
     position = replace(one(2), current_player=0, legal=[DRAW], hands=[["y2/g"], ["b4"]])
 
     for card in ("y2", "y3/g", "y6/b", "g2/y", "yS"):
@@ -265,7 +265,7 @@ def test_the_looking_seat_sees_its_cards_in_the_picture():
         assert not np.array_equal(picture(position, 0, size=MEDIUM), picture(other, 0, size=MEDIUM))
 
 
-def test_the_mover_sees_which_cards_and_sides_are_legal_in_the_picture():
+def test_the_player_to_move_sees_which_cards_and_sides_are_legal_in_the_picture():
     position = replace(one(2), current_player=0, hands=[["y2/g", "g5"], ["b4"]])
     choices = [["draw"], ["keep"], ["y2/g"], ["y2/g!"], ["y2/g", "y2/g!"], ["g5"]]
     drawn = [picture(replace(position, legal=numbers(*legal)), 0, size=MEDIUM).tobytes() for legal in choices]
@@ -273,7 +273,7 @@ def test_the_mover_sees_which_cards_and_sides_are_legal_in_the_picture():
     assert len(set(drawn)) == len(choices)
 
 
-def test_who_holds_one_card_is_marked_uno():
+def test_a_player_with_one_card_is_marked_uno():
     position = replace(one(3), hands=[["r1"], ["r2", "r3"], ["r4"]])
     rows = [line for line in ansi(position, 0).split("\n") if "player_" in line][:3]
 

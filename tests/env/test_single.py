@@ -209,7 +209,7 @@ def test_the_mask_check_can_fail(monkeypatch):
         check_masks(100)
 
 
-def test_what_is_handed_out_is_the_callers():
+def test_returned_arrays_belong_to_the_caller():
     """Neither `reset` nor `step` writes into it again."""
     env = SingleAgentEnv(2, history=2)
     observation, info = env.reset(seed=0)
@@ -281,7 +281,7 @@ def test_an_illegal_action_names_the_mask_and_who_knows_it(face):
 
 @pytest.mark.parametrize("action", [-1, 216, 3.0, "draw", None, np.array([3])])
 @pytest.mark.parametrize("illegal", ["raise", "terminate"])
-def test_what_is_no_action_is_refused(action, illegal):
+def test_an_invalid_action_is_refused(action, illegal):
     env = SingleAgentEnv(illegal=illegal)
     env.reset(seed=0)
     with pytest.raises(NotationError, match="an action must be a whole number from 0 to 215, got "):
@@ -299,7 +299,7 @@ def test_what_is_no_action_is_refused(action, illegal):
         (lambda mask: [-1], IllegalActionError, "opponent <lambda>: .* got action -1"),
     ],
 )
-def test_what_an_opponent_answers_is_checked(answer, error, message):
+def test_the_actions_of_an_opponent_are_checked(answer, error, message):
     """The error names the opponent, its action and what is legal."""
     env = SingleAgentEnv(opponents=lambda batch: answer(batch["action_mask"][0]), seat=1)
     with pytest.raises(error, match=message):

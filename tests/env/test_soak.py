@@ -84,7 +84,7 @@ def test_a_form_that_loses_something_is_found(monkeypatch):
 
 
 def test_an_error_on_the_way_is_a_fault_with_its_record(monkeypatch):
-    """Not the end of the soak without a word of where it was."""
+    """An error does not end the soak without saying where it was."""
 
     def refuse(raw: bytes) -> State:
         raise ValueError("no valid state: for a test")
@@ -371,7 +371,7 @@ def spoiled_record(rng: random.Random, raw: bytes) -> bytes:
 @pytest.mark.sanitize
 @pytest.mark.parametrize("spoil", [spoiled_text, spoiled_record])
 def test_a_spoiled_record_is_replayed_or_refused(spoil):
-    """Whatever it is, there is no other error."""
+    """Whatever the bytes are, there is no other error."""
     rng = random.Random(3)
     valid = short_records()
     outcomes: Counter[str] = Counter()

@@ -109,7 +109,7 @@ def without_generator(state: State) -> State:
     return state_from_json(state_to_json(state) | {"rng": 0})
 
 
-def test_the_draws_notice_a_lost_generator(num_players):
+def test_the_check_of_draws_notices_a_lost_generator(num_players):
     """The test above can fail. Besides, `__getstate__` with rng = 0 turns the copies by pickle red."""
     state = reshuffled_table(num_players)
 
@@ -217,7 +217,7 @@ def after_an_empty_draw() -> State:
 
 
 def in_a_match() -> State:
-    """In the second round, where somebody has scored."""
+    """In the second round, when a player has scored."""
     match, rng = Match(8, Rules(target_score=1000), seed=1, dealer=1), random.Random(1)
     while not match.rounds:
         match.play(rng.choice(match.legal_actions))
@@ -246,7 +246,7 @@ def accepted(raw: bytes) -> State | None:
 
 
 def play_on(state: State, seed: int) -> None:
-    """Whatever was accepted can be looked at and played, and stays valid."""
+    """An accepted state can be shown and played, and stays valid."""
     rng, row = random.Random(seed), np.zeros(NUM_FEATURES, np.uint8)
     for _ in range(40):
         assert state.check() is None
@@ -422,7 +422,7 @@ def test_a_false_account_of_the_last_reshuffle_is_refused(field, value, reason):
         state_from_json(form | {field: value})
 
 
-def test_what_one_player_sees_is_no_state():
+def test_a_view_is_not_a_state():
     """A view lacks the cards of the others."""
     with pytest.raises(ValueError, match="flag"):
         State.from_bytes(opening().hide(0).to_bytes())
@@ -443,8 +443,9 @@ def just_drawn(card: str) -> dict[str, Any]:
 
 @pytest.mark.sanitize
 @pytest.mark.parametrize("card", ["g1", "WF"])
-def test_a_card_just_drawn_that_somebody_knows_is_refused(card):
-    """Who draws a card from the pile is the only one to know it. Otherwise `determinize` has no card to put there."""
+def test_a_just_drawn_card_that_another_player_knows_is_refused(card):
+    """A player who draws a card from the pile is the only one to know it. Otherwise `determinize` has no card
+    to put there."""
     form = just_drawn(card)
     assert state_from_json(form).check() is None
     known = {"known": [[0, 0], form["hand"][0], *form["known"][2:]], "knowing_seats": 2}
@@ -513,7 +514,7 @@ def test_json_of_something_else_is_refused(form):
         state_from_json(form)
 
 
-def test_json_of_the_format_before_is_refused_by_its_name():
+def test_json_of_the_previous_format_is_refused_by_its_name():
     """Its fields have other names."""
     with pytest.raises(ValueError, match="must be 'uno-flex-state/2', got 'uno-flex-state/1'"):
         state_from_json(state_to_json(opening()) | {"format": "uno-flex-state/1"})

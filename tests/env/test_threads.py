@@ -245,7 +245,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of
         "states.hide().determinize([1], num_threads=1024)",
     ],
 )
-def test_threads_that_can_not_start_are_an_error(call):
+def test_threads_that_cannot_start_are_an_error(call):
     """Fault 2-13: std::system_error left the constructor of a pool with threads running, which ended the process.
 
     Seen to fail without the handler in `Pool`: SIGABRT."""

@@ -371,7 +371,7 @@ def test_an_illegal_action_is_refused_and_no_game_moves(num_threads):
         ([-1, -2, -1, -1], "game 1: an action must be from 0 to 215, got -2"),
     ],
 )
-def test_what_are_no_actions_is_refused(actions, message):
+def test_invalid_actions_are_refused(actions, message):
     """Before anything has moved."""
     env = VecEnv(4, seed=1)
     env.reset()

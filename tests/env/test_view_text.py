@@ -146,6 +146,6 @@ def test_the_documentation_explains_every_key():
     assert keys == sorted([*view_to_json(Game().state.hide(0)), "random"])
 
 
-def test_other_json_is_no_view():
+def test_other_json_is_not_a_view():
     with pytest.raises(ValueError, match="its format must be 'uno-flex-view/1'"):
         describe_view({"format": "uno-flex-state/2"})

@@ -78,7 +78,7 @@ def test_exploitability_has_a_logarithmic_axis_and_only_curves_that_have_it():
 
 
 def test_the_best_value_is_the_first_row():
-    """Seen to fail with the order turned round."""
+    """Seen to fail with the order reversed."""
     figure = interval_dots({"a": Interval(0.2, 0.1, 0.3), "b": Interval(0.9, 0.8, 1.0)}, "score", "b leads", 1.0)
 
     axes = figure.axes[0]

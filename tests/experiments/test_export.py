@@ -262,7 +262,7 @@ def test_a_network_is_exported_by_its_name(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "policy", ["flex_any", "expert", "random", "search:200", "runs/mine:greedy", "nowhere", "runs", ""]
 )
-def test_what_is_no_network_is_refused_at_the_door(tmp_path, monkeypatch, policy):
+def test_what_is_not_a_network_is_refused_at_once(tmp_path, monkeypatch, policy):
     """Bots, search, options, and what there is not. Seen to fail without the check."""
     monkeypatch.chdir(tmp_path)
     saved(tmp_path)
@@ -280,7 +280,7 @@ def test_what_is_no_network_is_refused_at_the_door(tmp_path, monkeypatch, policy
         ("folder.onnx", "to must be a file, and there is a folder folder.onnx"),
     ],
 )
-def test_where_no_file_can_be_is_refused_at_the_door(tmp_path, monkeypatch, capsys, to, message):
+def test_an_impossible_path_is_refused_at_once(tmp_path, monkeypatch, capsys, to, message):
     """With status 2, before anything is computed or written. Seen to fail without each of the checks."""
     monkeypatch.chdir(tmp_path)
     saved(tmp_path)

@@ -37,7 +37,7 @@ def test_the_cells_are_those_of_match_play(tmp_path, capsys):
     assert str(rate) in (folder / "ladder.md").read_text()
 
 
-def test_what_lies_there_is_not_played_again(tmp_path, capsys):
+def test_existing_results_are_not_played_again(tmp_path, capsys):
     """Only the new policy is played; the cells that a killed ladder has left are kept."""
     main(["ladder", *SMALL])
     path = tmp_path / "runs" / "ladder" / "ladder" / "results.json"
@@ -140,7 +140,7 @@ def test_policies_that_look_ahead_play_fewer_games():
         ({"name": "../x"}, "name must be that of a folder"),
     ],
 )
-def test_mistakes_are_refused_at_the_door(options, message):
+def test_mistakes_are_refused_at_once(options, message):
     with pytest.raises(ValueError, match=message):
         Config(**options)
 

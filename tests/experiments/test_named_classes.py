@@ -77,7 +77,7 @@ def test_a_class_in_the_settings_of_a_run_is_not_imported(capsys):
 
 
 def test_a_class_that_the_command_line_names_is_imported(capsys):
-    """Also one that a file names, too. Seen to fail when the flags are not looked at."""
+    """Also one that a file names, too. Seen to fail when the flags are ignored."""
     Path("settings.toml").write_text('policies = ["flex_any", "planted:Bot"]\ngames = 20\nworkers = 1')
 
     for arguments in (
@@ -103,7 +103,7 @@ def test_a_run_with_a_class_of_your_own_can_be_resumed(capsys):
         assert load_config(Path("run")).baselines == ("planted:Bot",)
 
 
-def test_programs_make_any_policy():
+def test_a_program_can_be_any_policy():
     """The name is in the program itself, but not in a file that the program reads."""
     Path("settings.toml").write_text(TABLES["train"])
 

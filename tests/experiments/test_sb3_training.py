@@ -157,7 +157,7 @@ def test_settings_without_a_meaning_here_are_refused(tmp_path, capsys, flags, me
 
 
 def test_a_diverged_run_says_so(tmp_path, capsys):
-    """With status 1; the network on file is still one. Seen to fail when the weights are not looked at."""
+    """With status 1; the network on file is still one. Seen to fail when the weights are not checked."""
     config = small(tmp_path, ppo=PPOConfig(value_coef=1e39, minibatch_size=256))
 
     status = sb3.train(config)
@@ -175,7 +175,7 @@ def test_a_diverged_run_says_so(tmp_path, capsys):
 def test_the_learner_learns_from_bots_and_past_selves(learned):
     """Fault 23: within seconds it wins several times as many games as an untrained network does.
 
-    Seen to fail when the learner's rewards are turned round, when the league gets no results or their opposite, when
+    Seen to fail when the learner's rewards are reversed, when the league gets no results or their opposite, when
     the opponent never changes, and without snapshots.
     """
     run, monitor = learned
@@ -254,7 +254,7 @@ def test_training_without_masks_is_refused(tmp_path):
 
 @pytest.mark.slow
 def test_probabilities_and_values_are_the_same_in_both(learned):
-    """Of SB3's policy, of the copy of it that is measured, and of the file.
+    """In SB3's policy, in the copy of it that is measured, and in the file.
 
     Seen to fail when any of trunk, policy and value is left out of what is copied.
     """
@@ -294,7 +294,7 @@ def test_a_copy_does_not_go_on_learning(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["mlp", "residual"])
-def test_it_begins_as_the_other_learner_does(tmp_path, kind):
+def test_both_learners_begin_alike(tmp_path, kind):
     """With the very weights that its seed gives an `ActorCritic`. Seen to fail with SB3's own."""
     config = small(tmp_path, network=NetworkConfig(kind, width=32))
 

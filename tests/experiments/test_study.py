@@ -119,7 +119,7 @@ def test_a_finished_study_is_drawn_again_from_its_results(finished, monkeypatch,
     assert [file.read_bytes() for file in files] == before
 
 
-def test_a_switch_for_two_players_is_looked_at_with_two_players_alone():
+def test_a_two_player_switch_matters_only_with_two_players():
     """At others it changes nothing (rule 9.3), so it would show the same deals again. Seen to fail without that."""
     played = {variant.name: players for variant, _, players in variants(Config(policy="flex_any"))}
 
@@ -160,7 +160,7 @@ def test_results_of_other_settings_are_not_mixed(finished):
         study.main(smoke(finished, "--seed", "1"))
 
 
-def test_numbers_of_players_come_with_spaces():
+def test_numbers_of_players_are_separated_by_spaces():
     """As in every other command. Seen to fail with commas."""
     config = parse(study, "study", ["flex_timing", "--policy", "flex_any", "--players", "2", "3", "4"])
 

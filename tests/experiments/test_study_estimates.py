@@ -45,7 +45,7 @@ def test_a_planted_advantage_is_found_and_covered():
     """A flex that wins 10 points more often, in 300 studies of 60 decisions each: the interval covers that in 95 % of
     them, excludes 0 in most, and excludes 0 as seldom as it says where there is no advantage.
 
-    Seen to fail with the interval half as wide, and with the sign of the difference turned round."""
+    Seen to fail with the interval half as wide, and with the sign of the difference reversed."""
     rng = np.random.default_rng(2)
     covered, found, false = [], [], []
     for _ in range(300):
@@ -60,10 +60,11 @@ def test_a_planted_advantage_is_found_and_covered():
     assert np.mean(false) < 0.07
 
 
-def test_what_is_clear_in_one_decision_is_so_by_chance_as_seldom_as_it_says():
-    """Of two equal moves in 64 worlds, in at most one decision of twenty; of unequal ones the better one.
+def test_false_findings_in_one_decision_are_as_rare_as_stated():
+    """One of two equal moves in 64 worlds is found better in at most one decision of twenty; one of two unequal moves
+    is the better one.
 
-    Seen to fail with half the standard error; and what is to be expected by chance with an unfair coin."""
+    Seen to fail with half the standard error; the expected number by chance, with an unfair coin."""
     rng = np.random.default_rng(3)
     equal, unequal = (tried(rng, [chance, 0.4], [0, OTHER], 2000, 64) for chance in (0.4, 0.75))
 
@@ -86,7 +87,7 @@ def test_candidates_are_told_apart_by_kind():
     assert (only_draw.flex_or_draw() == 1.0).all()
 
 
-def test_no_decision_at_all_is_refused():
+def test_an_empty_table_of_decisions_is_refused():
     with pytest.raises(ValueError, match="no decision of this kind"):
         Tried.of(pa.table({"deal": pa.array([], pa.int32())}))
 
@@ -94,7 +95,7 @@ def test_no_decision_at_all_is_refused():
 # ---- Intervals and families ----
 
 
-def test_shares_of_events_cover_although_deals_have_unequal_numbers():
+def test_intervals_of_shares_cover_when_deals_have_unequal_numbers_of_events():
     """Deals with many events have a share of their own, so single events are not independent: of 500 samples of 80
     deals about 95 % cover the share. Seen to fail with the events as the unit (0.64)."""
     rng = np.random.default_rng(5)
@@ -109,8 +110,8 @@ def test_shares_of_events_cover_although_deals_have_unequal_numbers():
 
 
 def test_a_difference_of_two_estimates_covers():
-    """Of 500 pairs of samples with means 0.3 and 0.2, of 80 and 200 deals, about 95 % of the differences cover 0.1, and
-    as many of samples with the same mean are not different. Seen to fail with the larger of the two widths alone."""
+    """About 95 % of the differences of 500 pairs of samples with means 0.3 and 0.2, of 80 and 200 deals, cover 0.1. As
+    many pairs with the same mean are not found different. Seen to fail with the larger of the two widths alone."""
     rng = np.random.default_rng(8)
     shape = [(0.3, 80), (0.2, 200), (0.2, 80)]
     covered, same = [], []
@@ -132,7 +133,7 @@ def test_a_share_on_which_all_deals_agree_has_an_interval():
     assert 0.05 < all_.high - all_.low < 0.3
 
 
-def test_a_share_of_nothing_is_not_a_number():
+def test_a_share_of_no_events_is_nan():
     value = ratio([0, 0], [0, 0])
 
     assert np.isnan(value.mean)

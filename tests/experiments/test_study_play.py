@@ -102,7 +102,7 @@ def test_spending_is_found_bad_where_a_player_with_a_red_power_only_draws():
     assert estimate(tried.spend_or_hold()).high < 0
 
 
-def test_hidden_cards_are_not_looked_at():
+def test_policies_do_not_look_at_hidden_cards():
     """20: the same candidates win in the same worlds whatever the others hold in fact.
 
     Seen to fail with worlds made from the positions themselves."""
@@ -141,7 +141,7 @@ def test_candidates_are_legal_and_of_their_kind(situation):
             assert target == (sizes.min() if kind == LEADER else sizes.max())
 
 
-def test_each_decision_of_a_deal_is_as_likely_to_be_sampled():
+def test_each_decision_of_a_deal_is_equally_likely_to_be_sampled():
     """By where in its deal it was taken: halfway on average, and spread evenly. Seen to fail when the last one is
     kept."""
     positions, keys = dealt(4, np.arange(400), 2, OFFICIAL)

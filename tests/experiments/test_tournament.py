@@ -44,7 +44,7 @@ def cross(*policies: str, num_players: int = 2, games: int = 300) -> CrossTable:
 # ---- Cross tables ----
 
 
-def test_at_two_players_what_the_one_does_not_win_the_other_does():
+def test_with_two_players_the_win_rates_add_up_to_one():
     """Each pair plays once.
 
     Seen to fail with the rate of the first policy in both cells."""
@@ -92,10 +92,10 @@ def test_heat_maps_have_a_part_for_each_number_of_players():
     assert two.shape[1] == pytest.approx(2 * one.shape[1], abs=2)
 
 
-def test_on_a_heat_map_who_wins_more_is_lighter():
+def test_on_a_heat_map_the_better_policy_is_lighter():
     """Also in grey. Most of the picture is white, then come the cells of the two policies.
 
-    Seen to fail with the color map turned round."""
+    Seen to fail with the color map reversed."""
     grey = picture(cross("flex_any", "random"))
 
     levels, counts = np.unique(grey, return_counts=True)
@@ -115,7 +115,7 @@ def picture(*tables: CrossTable) -> npt.NDArray[np.float32]:
 # ---- Commands ----
 
 
-def test_evaluate_tells_and_writes(capsys):
+def test_evaluate_prints_and_writes(capsys):
     """The settings of the smoke run; the file has every game."""
     status = main(["evaluate", "--config", str(CONFIGS / "evaluate" / "smoke.toml"), "--out", "games.parquet"])
 
@@ -219,7 +219,7 @@ def test_a_tournament_of_one_deal_claims_nothing(capsys):
 def test_bad_arguments_are_refused(capsys, command, arguments, message):
     """With status 2, before anything is played or written.
 
-    Seen to fail with the names looked at only when their turn has come."""
+    Seen to fail with each name checked only when its turn comes."""
     assert status_of(command, *arguments) == 2
 
     assert message in " ".join(re.sub("[│╭╰─╮╯]", " ", capsys.readouterr().err).split())
@@ -243,7 +243,7 @@ def test_bad_options_are_refused(capsys, arguments, message):
 
 
 def status_of(*arguments: str) -> object:
-    """Of a command; the parser of flags exits by itself."""
+    """The status of a command; the parser of flags exits by itself."""
     try:
         return main(list(arguments))
     except SystemExit as end:

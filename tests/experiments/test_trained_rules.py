@@ -62,7 +62,7 @@ def test_single_opponents_are_compared_too(capsys, command):
     assert "runs/stacking was trained by rules with stacking=True" in capsys.readouterr().err
 
 
-def test_the_rules_of_the_training_are_played_without_a_word(capsys):
+def test_the_rules_of_the_training_are_played_without_a_notice(capsys):
     """Also if some other policy knows other rules, which is said. Seen to fail with all policies compared with each
     other."""
     assert main([*COMMANDS["evaluate"], "--rules.stacking"]) == 0
@@ -75,8 +75,8 @@ def test_the_rules_of_the_training_are_played_without_a_word(capsys):
     assert "runs/stacking was" not in error
 
 
-def test_what_changes_no_round_is_not_compared(capsys):
-    """The target score; and networks that don't say how they were trained are played as before."""
+def test_rules_that_change_no_round_are_not_compared(capsys):
+    """The target score. Networks that don't say how they were trained are played as before."""
     compare_rules(["runs/official", "runs/target", "runs/silent.safetensors", "expert"], Rules(), other_rules=False)
 
     assert capsys.readouterr().err == ""

@@ -127,7 +127,7 @@ def test_the_same_seed_gives_the_same_run_whatever_else_draws_numbers(tmp_path):
 
 
 def test_a_run_can_begin_with_the_weights_of_another(tmp_path):
-    """Of a like network; others are refused. Seen to fail with random weights all the same."""
+    """The networks must be of the same kind. Seen to fail with random weights in their place."""
     first = Trainer(replace(TINY, seed=5), tmp_path, 1)
     first.save_policy(tmp_path / POLICY)
 

@@ -42,7 +42,7 @@ FLAGS = (
 
 
 @pytest.mark.slow
-def test_a_run_that_is_ended_says_how_to_continue_and_the_next_one_too(tmp_path, monkeypatch, capsys):
+def test_a_run_that_is_ended_says_how_to_continue_and_so_does_the_next_one(tmp_path, monkeypatch, capsys):
     """Fault 2-27: after SIGTERM, as after Ctrl-C, also in the final table; `train` once more says that there is an
     unfinished run before it begins another. A run that ends names what to do next.
 

@@ -412,7 +412,7 @@ def test_bench_refuses_bad_arguments(capsys, monkeypatch, arguments, reason):
 
 def never(*arguments: object, **options: object) -> None:
     """In place of what a refused command must not do."""
-    raise AssertionError("it runs all the same")
+    raise AssertionError("it runs anyway")
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_the_amount_of_work_takes_the_time_asked_for(monkeypatch):
     assert measure.amount_for(work, 0.2) == 200
 
 
-def test_peers_are_compared_with_in_one_release_only(monkeypatch, capsys):
+def test_peers_are_measured_in_one_release_only(monkeypatch, capsys):
     """And the message says what to install."""
     monkeypatch.setattr(peers, "version", lambda name: "1.0.7")
     assert experiments_main(["core_speed"]) == 2
@@ -600,7 +600,7 @@ def test_help_teaches_by_examples_that_work(capsys, name):
 
 
 def test_help_fits_80_columns():
-    """Of the texts; argparse wraps the rest itself."""
+    """The texts; argparse wraps the rest itself."""
     assert max(len(line) for text in COMMANDS.values() for line in text.splitlines()) <= 80
 
 
@@ -618,7 +618,7 @@ def test_an_unknown_command_is_refused(capsys):
     assert "'deal'" in capsys.readouterr().err
 
 
-def test_ctrl_c_ends_a_command_without_a_word(monkeypatch, capsys):
+def test_ctrl_c_ends_a_command_silently(monkeypatch, capsys):
     """With the status that shells give to a program that it ends."""
 
     def interrupted(lines: object) -> None:

@@ -28,7 +28,7 @@ def test_import_loads_neither_torch_nor_what_only_some_faces_need() -> None:
 
 
 def test_import_and_first_reset_take_less_than_half_a_second() -> None:
-    """Of a fresh process's own time, since the machine has other work too; the best of three."""
+    """Processor time of a fresh process, since the machine has other work too; the best of three."""
     code = "from uno_flex_env import uno_flex_v0; uno_flex_v0.env().reset(seed=1)"
     command = [sys.executable, "-c", f"{code}; import time; print(time.process_time())"]
     times = [subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT).stdout for _ in range(3)]

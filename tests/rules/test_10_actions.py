@@ -240,7 +240,7 @@ def test_any_other_action_text_is_refused(text):
 
 
 @pytest.mark.parametrize("action", [-1, 216, 1.5, None, ["draw"], b"draw"], ids=repr)
-def test_what_is_neither_a_text_nor_a_number_of_an_action_is_refused(action):
+def test_an_action_must_be_a_text_or_a_number(action):
     """Rules 10.1."""
     with pytest.raises(NotationError, match=re.escape(repr(action))):
         table("g5 | 0: g1 b2 | 1: b4").play(action)

@@ -251,7 +251,7 @@ def test_at_the_end_the_snapshot_shows_the_winner_and_what_it_scores(position, a
         ("draw draw draw draw WF", 4, "WF"),
     ],
 )
-def test_an_action_that_is_illegal_or_none_is_refused_with_its_ply(actions, ply, reason):
+def test_an_illegal_or_invalid_action_is_refused_with_its_ply(actions, ply, reason):
     """Rules 11.1: seats 0 and 1 draw cards that can't be played."""
     error = refused(record("r1 r3 g5 b2 b4 b6 b8", 2, hand_size=1, actions=actions))
 
@@ -350,7 +350,7 @@ def test_a_record_with_an_unknown_field_is_refused_by_its_name():
 
 
 @pytest.mark.parametrize("written", [None, [], "uno-flex/1", 1])
-def test_what_is_no_record_at_all_is_refused(written):
+def test_input_that_is_not_a_record_is_refused(written):
     """Rules 11.1."""
     refused(written)
 

@@ -126,7 +126,7 @@ def test_the_direction_is_clockwise_at_the_start(num_players):
     assert Game(num_players, seed=5).direction == 1
 
 
-def test_the_dealers_left_plays_first(num_players):
+def test_the_player_to_the_left_of_the_dealer_plays_first(num_players):
     """Rules 2.7."""
     for dealer in range(num_players):
         game = Game(num_players, seed=2, dealer=dealer)

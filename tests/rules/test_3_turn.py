@@ -81,7 +81,7 @@ def test_the_drawn_card_may_be_kept(num_players):
 
 
 @pytest.mark.parametrize(("drawn", "power"), [("b1^", "+"), ("b1/r", "+"), ("bS/", "+"), ("r4/g", "-")])
-def test_the_turn_ends_at_once_if_the_drawn_card_can_not_be_played(num_players, drawn, power):
+def test_the_turn_ends_at_once_if_the_drawn_card_cannot_be_played(num_players, drawn, power):
     """Rules 3.4: r4/g could be played on its flex side alone, and the Power is red."""
     powers = power + "+" * (num_players - 1)
     game = table(f"g5 | 0: g1 b2 | draw {drawn} | power {powers}", num_players).play("draw")
@@ -131,7 +131,7 @@ def test_the_previous_top_is_in_the_new_draw_pile():
     assert game.hands[1] == ["b4", "g5"]
 
 
-def test_with_both_piles_empty_one_draws_as_many_as_there_are(num_players):
+def test_with_both_piles_empty_you_draw_what_there_is(num_players):
     """Rules 3.6: a Draw Two finds the one card below it."""
     game = table("g5 | 0: gD g1 | 1: b4 | pile | only", num_players).play("gD")
 
@@ -139,7 +139,7 @@ def test_with_both_piles_empty_one_draws_as_many_as_there_are(num_players):
     assert (game.draw_pile, game.discard_pile) == (0, 1)
 
 
-def test_with_both_piles_empty_one_draws_possibly_nothing(num_players):
+def test_with_both_piles_empty_you_may_draw_nothing(num_players):
     """Rules 3.6."""
     game = table("g5 | 0: b2 b4 | pile | only", num_players).play("draw")
 
@@ -275,7 +275,7 @@ def test_empty_draws_of_a_draw_until_playable_count_too(num_players):
     assert game.play("draw").is_over
 
 
-def test_a_player_can_not_act_after_the_round():
+def test_a_player_cannot_act_after_the_round():
     """Rules 3.10."""
     game = table("g5 | 0: b2 b4 | 1: b6 b8 | pile | only").play("draw").play("draw")
 

@@ -12,7 +12,7 @@ FLIP_ICONS = [card for card in COLORED if "^" in card]
 
 
 @pytest.mark.parametrize("card", FLEX_SIDES)
-def test_playing_a_colored_flex_side_turns_the_own_power_red(card):
+def test_playing_a_colored_flex_side_turns_your_power_red(card):
     """Rules 5.1: every card on a top of its symbol."""
     top = next(other for other in COLORED if other[1] == card[1] and other != card)
     game = table(f"{top} | 0: {card} b1^ b3^ b5^", 3)
@@ -22,7 +22,7 @@ def test_playing_a_colored_flex_side_turns_the_own_power_red(card):
 
 
 @pytest.mark.parametrize("action", ["WT/!:r@1", "WA/!:y", "W4/!:b@2"])
-def test_playing_the_flex_side_of_a_wild_turns_the_own_power_red(num_players, action):
+def test_playing_the_flex_side_of_a_wild_turns_your_power_red(num_players, action):
     """Rules 5.1: of a target nothing but cards is asked, so its Power stays."""
     action = action.replace("@2", "@1") if num_players == 2 else action
     game = table("g5 | 0: WT/ WA/ W4/ b1^", num_players)
@@ -40,7 +40,7 @@ def test_a_regular_side_leaves_the_power_as_it_is(num_players, action):
 
 @pytest.mark.parametrize("card", FLIP_ICONS)
 @pytest.mark.parametrize(("before", "after"), [("+++", "-++"), ("-++", "+++"), ("-+-", "++-"), ("++-", "-+-")])
-def test_playing_a_number_with_the_flip_icon_flips_the_own_power(card, before, after):
+def test_playing_a_number_with_the_flip_icon_flips_your_power(card, before, after):
     """Rules 5.2: never optional, so there is one way to play it."""
     top = next(other for other in COLORED if other[0] == card[0] and other != card)
     game = table(f"{top} | 0: {card} WF WF | 1: WT/ WT/ | 2: WA/ WA/ | power {before}")

@@ -86,7 +86,7 @@ def test_flex_skip_the_same_player_plays_again(num_players, direction):
 @pytest.mark.parametrize("num_players", range(3, 9))
 @pytest.mark.parametrize("card", ["gR", "gR/"])
 @pytest.mark.parametrize(("direction", "after"), [("+", -1), ("-", 1)])
-def test_reverse_the_direction_changes(num_players, card, direction, after):
+def test_reverse_changes_the_direction(num_players, card, direction, after):
     """Rules 6.7."""
     game = table(f"g5 | 0: {card} b1^ b3^ | dir {direction}", num_players).play(card)
 

@@ -9,7 +9,7 @@ INNOCENT = ["r1", "b1^", "yS", "rD/", "b1^ r3 y8", "y5^", "b5/y", "r4/g", "y1/g"
 
 
 @pytest.mark.parametrize("others", GUILTY)
-def test_guilty_is_who_holds_another_card_of_the_active_color_or_another_wild(others):
+def test_a_player_with_the_active_color_or_another_wild_is_guilty(others):
     """Rules 7.1: proved guilty, the player draws 4."""
     game = table(f"g5 | 0: W4/ {others} | 1: b4 b6").play("W4/:r").play("challenge")
 
@@ -17,14 +17,14 @@ def test_guilty_is_who_holds_another_card_of_the_active_color_or_another_wild(ot
 
 
 @pytest.mark.parametrize("others", INNOCENT)
-def test_who_holds_no_card_of_the_active_color_and_no_other_wild_is_not_guilty(others):
+def test_a_player_without_the_active_color_and_other_wilds_is_not_guilty(others):
     """Rules 7.1."""
     game = table(f"g5 | 0: W4/ {others} | 1: b4 b6").play("W4/:r").play("challenge")
 
     assert sizes(game) == [len(others.split()), 8]
 
 
-def test_the_card_itself_does_not_make_guilty(num_players):
+def test_the_card_itself_does_not_make_its_player_guilty(num_players):
     """Rules 7.1: any *other* wild."""
     game = table("g5 | 0: W4/ r1 b1^", num_players).play("W4/:g").play("challenge")
 
@@ -49,7 +49,7 @@ def test_the_active_color_may_have_been_called(others, drawn):
 
 @pytest.mark.parametrize("top", ["g5", "g5/r"])
 @pytest.mark.parametrize("other", ["r5", "y5/b", "b5^"])
-def test_numbers_do_not_count(top, other):
+def test_numbers_do_not_make_guilty(top, other):
     """Rules 7.3: a card that could have been played for its number is no guilt."""
     game = table(f"{top} | 0: W4/ {other} r1 | 1: b4 b6").play("W4/:b").play("challenge")
 
@@ -57,7 +57,7 @@ def test_numbers_do_not_count(top, other):
 
 
 @pytest.mark.parametrize(("top", "other"), [("gS", "rS"), ("gR/", "yR"), ("gD", "bD/")])
-def test_symbols_do_not_count(top, other):
+def test_symbols_do_not_make_guilty(top, other):
     """Rules 7.3."""
     game = table(f"{top} | 0: W4/ {other} r1 | 1: b4 b6").play("W4/:b").play("challenge")
 
@@ -65,7 +65,7 @@ def test_symbols_do_not_count(top, other):
 
 
 @pytest.mark.parametrize("other", ["r4/g", "y2/g", "b8/g"])
-def test_flex_colors_do_not_count(other):
+def test_flex_colors_do_not_make_guilty(other):
     """Rules 7.3: also with the Power green."""
     game = table(f"g5 | 0: W4/ {other} r1 | 1: b4 b6")
     assert other + "!" in game.legal_actions
@@ -75,7 +75,7 @@ def test_flex_colors_do_not_count(other):
 
 @pytest.mark.parametrize("others", ["g1 b2", "b1^ b2"])
 @pytest.mark.parametrize(("direction", "following"), [("+", 1), ("-", -1)])
-def test_it_may_be_played_guilty_and_next_decides(num_players, others, direction, following):
+def test_a_guilty_draw_four_is_legal_and_next_decides(num_players, others, direction, following):
     """Rules 7.4: what next may do says nothing of the guilt."""
     game = table(f"g5 | 0: W4/ {others} | dir {direction}", num_players).play("W4/:r")
 
@@ -93,7 +93,7 @@ def test_accept_next_draws_4_and_loses_the_turn(num_players, others):
     assert (game.current_player, game.phase) == (2 % num_players, "play")
 
 
-def test_who_accepts_sees_nothing(num_players):
+def test_a_player_who_accepts_sees_nothing(num_players):
     """Rules 7.5 and 7.6."""
     game = table("g5 | 0: W4/ g1 b2", num_players).play("W4/:r").play("accept")
 
@@ -134,7 +134,7 @@ def test_not_guilty_next_draws_6_and_loses_the_turn(num_players):
 @pytest.mark.parametrize("decision", ["accept", "challenge"])
 @pytest.mark.parametrize("others", ["g1 b2", "b1^ b2"])
 @pytest.mark.parametrize("color", "rygb")
-def test_the_color_called_stands_either_way(decision, others, color):
+def test_the_called_color_stands_whatever_the_verdict(decision, others, color):
     """Rules 7.9."""
     game = table(f"g5 | 0: W4/ {others}", 3).play(f"W4/:{color}").play(decision)
 
@@ -199,7 +199,7 @@ def test_when_a_wild_held_more_than_once_is_played_a_known_copy_counts_as_the_on
     assert game.known(1, 0) == ["b2"]
 
 
-def test_as_a_last_card_it_can_not_be_guilty_so_a_challenge_costs_6(num_players):
+def test_a_last_card_is_never_guilty_so_a_challenge_costs_6(num_players):
     """Rules 7.13: the six cards count for the winner: 6 x 20, and 2 wilds for each opponent."""
     others = " | ".join(f"{seat}: {'WF' if seat < 5 else 'WA/'}" for seat in range(1, num_players))
     game = table(f"g5 | 0: W4/ | {others} | draw rS rR rD gS gR gD", num_players).play("W4/:r").play("challenge")

@@ -10,7 +10,7 @@ from uno_flex_env import Game, IllegalActionError, Match, Rules
 EXPLICIT: dict[str, Any] = {"uno_call": "explicit"}
 
 
-def test_who_goes_down_to_one_card_says_uno(num_players):
+def test_a_player_down_to_one_card_says_uno(num_players):
     """Rules 8.1: under an explicit call, the player is asked."""
     game = table("g5 | 0: g1 b2", num_players, **EXPLICIT).play("g1")
 
@@ -25,7 +25,7 @@ def test_the_penalty_of_who_does_not_say_so_is_2_cards(num_players):
     assert sizes(game)[1:] == [2] * (num_players - 1)
 
 
-def test_automatic_it_is_always_said(num_players):
+def test_automatic_uno_is_always_said(num_players):
     """Rules 8.3 and 9.6: nobody is asked, nobody can catch."""
     game = table("g5 | 0: g1 b2", num_players).play("g1")
 
@@ -56,7 +56,7 @@ def test_explicit_after_a_drawn_card_is_played_the_player_chooses(num_players):
     assert (game.phase, game.current_player) == ("uno", 0)
 
 
-def test_explicit_who_has_one_card_and_plays_none_is_not_asked(num_players):
+def test_explicit_a_player_who_has_one_card_and_plays_none_is_not_asked(num_players):
     """Rules 8.4: only a play asks; an opponent's single card does not either."""
     game = table("g5 | 0: g1 b2 b4 | 1: b6 | draw y2", num_players, **EXPLICIT).play("g1")
     assert game.phase == "play"
@@ -268,7 +268,7 @@ def test_scores_add_up_over_the_rounds(num_players):
         assert match.scores == scores
 
 
-def test_who_first_has_target_score_or_more_wins():
+def test_the_first_to_reach_target_score_wins():
     """Rules 8.12: each round is worth one point; the seats win by turns, and seat 0 is first to have three."""
     ones = deck_of("r1 r1/b y1^ y1/g g1 g1/y b1^ b1/r")
     match = Match(2, Rules(hand_size=1, deck=ones, target_score=3), seed=1)

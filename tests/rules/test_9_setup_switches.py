@@ -104,7 +104,7 @@ def test_no_count_may_be_above_the_official_one():
         ("y2", "deck"),
     ],
 )
-def test_a_deck_that_is_none_is_refused_with_the_reason(deck, fault):
+def test_an_invalid_deck_is_refused_with_the_reason(deck, fault):
     """Rules 9.11."""
     with pytest.raises(ValueError, match=fault):
         Rules(deck=deck)

@@ -49,7 +49,7 @@ def test_answers_add_up():
     assert sizes(game) == [2, 10, 2]
 
 
-def test_who_does_not_answer_draws_the_sum_and_loses_the_turn(num_players):
+def test_a_player_who_does_not_answer_draws_the_sum_and_loses_the_turn(num_players):
     """Rules 9.8: also who could answer."""
     game = table("g5 | 0: gD b1^ b3^ | 1: yD g1 | draw b2 b4", num_players, stacking=True).play("gD").play("draw")
 
@@ -113,7 +113,7 @@ def test_with_too_few_cards_the_sum_counts_as_paid(piles):
     assert (game.phase, game.current_player, game.pending_draw) == ("play", 1, 0)
 
 
-def test_a_last_draw_two_can_not_be_answered(num_players):
+def test_a_last_draw_two_cannot_be_answered(num_players):
     """Rules 9.8: next draws, also with a Draw Two in hand, and the round ends."""
     game = table("g5 | 0: gD | 1: yD b2 | draw r1 r3", num_players, stacking=True).play("gD")
 

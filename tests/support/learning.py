@@ -88,7 +88,7 @@ class Replay:
         self.waiting: dict[Key, Taken] = {}
         self.answered: defaultdict[Key, list[Taken]] = defaultdict(list)
         self.results: dict[tuple[int, int], list[float]] = {}
-        """Of each finished game, by its number and episode: what the engine has paid to each seat."""
+        """What the engine has paid to each seat of each finished game, by the game's number and episode."""
         self.cut = 0
 
     def play(self, actions: npt.NDArray[np.int64], learns: npt.NDArray[np.bool_]) -> None:

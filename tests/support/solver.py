@@ -152,7 +152,7 @@ class Game:
         self._signals: dict[object, int] = {}
         self._steps: dict[tuple[int, int], list[tuple[int, float]]] = {}
         self.starts = [self._deal(starter) for starter in (ME, THEM)]
-        """By who begins and by what I see after the deal, the worlds that it can be, with their probabilities."""
+        """The possible worlds with their probabilities, by who begins and by what I see after the deal."""
 
     def number(self, world: World) -> int:
         number = self.numbers.get(world)

@@ -105,7 +105,7 @@ def told(game: Game, seat: int) -> list[str]:
         ("r5 | 0: g1 b2 | 1: g3 | only", "draw", 0, ["A draws; there is no card left"]),
     ],
 )
-def test_what_has_happened_is_told(start, actions, seat, lines):
+def test_each_event_is_told(start, actions, seat, lines):
     """Your own cards by name, those of others by number; Powers, direction, and what a challenge has shown.
 
     Seen to fail with the drawn cards of others, and with the shown hand told to the third player."""

@@ -82,7 +82,7 @@ def test_color_and_target_are_asked_for(line, answers, action):
     assert ("One of these" in console.text) is ("orange" in answers)
 
 
-def test_whom_one_aims_at_is_named():
+def test_the_target_is_named():
     """As in the notation: so many seats clockwise. Seen to fail with the names by seat."""
     session, _ = at(position("r5 | 0: g3 | 1: r2^ WT/ | 2: g2^ | turn 1"), seat=1)
     asked: list[str] = []
@@ -140,7 +140,7 @@ def test_help_and_rules_can_be_read():
 
 
 @pytest.mark.parametrize("players", [2, 3, 8])
-def test_what_is_taken_back_leaves_no_trace(players):
+def test_undone_actions_leave_no_trace(players):
     """Fault 11: after detours of one and of two decisions the game is the same as without them, the cards and
     opponents included.
 
@@ -166,7 +166,7 @@ def test_what_is_taken_back_leaves_no_trace(players):
     assert wandering.records() == straight.records()
 
 
-def test_only_ones_own_decisions_are_taken_back():
+def test_undo_takes_back_only_your_own_decisions():
     """One after the other, down to the first; not beyond the present round.
 
     Seen to fail with an undo of a single action."""
@@ -184,7 +184,7 @@ def test_only_ones_own_decisions_are_taken_back():
 
 
 def test_hints_are_the_probabilities_of_the_policy(tmp_path):
-    """Of a network, from what the person sees, the likeliest first.
+    """A network's probabilities from what the person sees, the likeliest first.
 
     Seen to fail with the observation of the next seat."""
     save_network(tmp_path / "net.safetensors", make_network(KINDS[0], seed=2), {})
