@@ -120,7 +120,11 @@ def _own_class(spec: PolicySpec) -> Policy:
         if find_spec(spec.name.partition(".")[0]) is None:
             why = _near(spec.text) or f": there is no module {spec.name!r}"
             raise ValueError(f"no such policy: {spec.text!r}{why}")
-        policy: Policy = getattr(importlib.import_module(spec.name), spec.class_name)()
+        module = importlib.import_module(spec.name)
+        if not hasattr(module, spec.class_name):
+            near = did_you_mean(spec.class_name, vars(module))
+            raise ValueError(f"no such policy: {spec.text!r}: {spec.name} has no {spec.class_name!r}{near}")
+        policy: Policy = getattr(module, spec.class_name)()
         name, history, fine = policy.name, policy.history, callable(policy.act)
     except (ImportError, AttributeError, SyntaxError, TypeError) as error:
         raise ValueError(f"no such policy: {spec.text!r}: {error}") from None

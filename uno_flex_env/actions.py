@@ -126,7 +126,7 @@ def _fault(text: object) -> str:
     flex = card.endswith("!")
     code = card.removesuffix("!")
     if code not in CODES:
-        return f"{code!r} is neither a card nor one of {', '.join(VERBS[1:])}"
+        return f"{code or text!r} is neither a card nor one of {', '.join(VERBS[1:])}"
     if flex and not code.partition("/")[1]:
         return f"{code} has no flex side"
     same = [action for action in ACTIONS if action.face == CODES.index(code) and action.flex == flex]

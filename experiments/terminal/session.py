@@ -301,7 +301,8 @@ class Session:
         """Write the record and say where; return whether all is saved. An older file is never replaced."""
         records = self.records()
         if records == self.written:
-            self.console.print("The record has been saved already.")
+            done = "The record has been saved already." if self.path else "No move was made: there is nothing to save."
+            self.console.print(done)
             return True
         data = "".join(json.dumps(record) + "\n" for record in records).encode()
         try:

@@ -174,6 +174,6 @@ def test_an_option_that_a_batch_does_not_have_is_refused_with_what_to_use(option
 
 
 def test_options_that_ask_for_what_a_batch_does_are_taken():
-    """Fault 2-24: programs hand on `render_mode=None`."""
+    """Fault 2-24: programs pass on `render_mode=None`. Seen to fail when every option that is not known is refused."""
     env = gymnasium.make_vec("UnoFlex-v0", 2, render_mode=None, illegal="raise")
     assert env.reset(seed=1)[0]["observation"].shape == (2, 640)

@@ -134,6 +134,7 @@ def test_any_other_card_text_is_refused_and_quoted(text):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        ("@1", "'@1' is neither a card nor one of draw, keep, accept, challenge, uno, silent, catch, ignore"),
         ("y9", "'y9' is neither a card nor one of draw, keep, accept, challenge, uno, silent, catch, ignore"),
         ("pass", "'pass' is neither"),
         ("y3", "'y3' is neither"),

@@ -51,14 +51,14 @@ def test_the_table_names_every_option_with_its_default(name, interface):
 
 
 def test_the_table_is_that_of_stable_baselines3_too():
-    """Fault 2-24."""
+    """Fault 2-24. Seen to fail with another default in the table."""
     sb3 = pytest.importorskip("uno_flex_env.envs.sb3")
     assert described()["`SB3VecEnv`"] == taken(sb3.SB3VecEnv)
 
 
 @pytest.mark.parametrize("kind", [Game, Match])
 def test_games_take_rules_as_a_dict(kind):
-    """Fault 2-24: as the environments do. Seen to fail: `'dict' object has no attribute 'check'`."""
+    """Fault 2-24: as the environments do. Seen to fail without `checked_rules`."""
     made = kind(3, {"stacking": True}, seed=1)
     assert made.rules.stacking
     assert not kind(3, None, seed=1).rules.stacking
@@ -67,5 +67,5 @@ def test_games_take_rules_as_a_dict(kind):
 
 
 def test_a_position_takes_rules_as_a_dict():
-    """Fault 2-24."""
+    """Fault 2-24. Seen to fail without `checked_rules`."""
     assert Game.from_position([["r1"], ["b2"]], "r3", rules={"stacking": True}).rules.stacking

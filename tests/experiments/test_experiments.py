@@ -239,6 +239,7 @@ def test_bad_commands_are_refused(capsys, arguments: list[str], message):
         ("evaluate runs/quik expert", "no such policy: 'runs/quik'; did you mean 'runs/quick'?"),
         ("evaluate runs/quik:greedy expert", "'runs/quik:greedy'; did you mean 'runs/quick:greedy'?"),
         ("evaluate nowhere:Bot expert", "there is no module 'nowhere'"),
+        ("evaluate agents.rule_bot:RulBot expert", "agents.rule_bot has no 'RulBot'; did you mean 'RuleBot'?"),
         ("evaluate flexany expert", "no such policy: 'flexany'; did you mean 'flex_any'?"),
         ("evaluate expert-say_unno expert", "no heuristic 'say_unno'; did you mean 'say_uno'?"),
         ("ablation say_unno", "no heuristic 'say_unno'; did you mean 'say_uno'?"),

@@ -266,10 +266,10 @@ def test_a_failed_write_leaves_no_empty_file(pipe, monkeypatch):
 
 
 def test_nothing_played_is_nothing_saved(pipe):
-    """Seen to fail with an empty file left behind."""
+    """Seen to fail with an empty file left behind, and with "has been saved already"."""
     said = pipe("?\nquit\n", *BOT)
 
-    assert "The record has been saved already." in said.out
+    assert "No move was made: there is nothing to save." in said.out
     assert not Path("runs").exists()
 
 
