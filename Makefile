@@ -32,10 +32,10 @@ CORE_SOURCES := $(wildcard uno_flex_env/core/*.hpp uno_flex_env/core/*.cpp)
 SANITIZED := build/sanitized
 
 .DEFAULT_GOAL := help
-.PHONY: help test train docs notebooks bench lint format core sanitize clean
+.PHONY: help test train benchmark docs notebooks bench lint format core sanitize clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(READY): pyproject.toml constraints.txt
 	@test -n '$(PYTHON)' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python' >&2; exit 1; }
@@ -56,6 +56,10 @@ test: core ## Run the tests; FAST=1 leaves out the slow ones and most parameters
 train: $(READY) ## Train an agent for some minutes and print its win rates
 	@echo 'Training takes about 6 minutes on two cores. You can end it with Ctrl-C and continue later.'
 	$(PY) -m experiments train --config configs/train/quick.toml
+
+benchmark: core ## Run the smoke suite of the benchmark, about a minute
+	rm -rf runs/benchmark/smoke
+	$(PY) -m experiments benchmark run smoke
 
 docs: core ## Build the documentation site in docs/_build/html
 	$(PY) -m sphinx -W --keep-going -q -b html docs docs/_build/html

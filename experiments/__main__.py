@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import os
 import re
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agents.allowed_code import allow_only
+from experiments.process_setup import prepare
 from experiments.signals import signals_unwind
 from uno_flex_env.errors import did_you_mean, needs_extra
 
@@ -27,6 +27,9 @@ GROUPS = {
         "exploitability": "exact exploitability of a policy on a tiny deck",
         "ablation": "what each heuristic of the expert is worth",
     },
+    "compare algorithms": {
+        "benchmark run": "train every algorithm on every task of a suite, with several seeds",
+    },
     "use a policy": {
         "play": "play at the terminal against any policy",
         "export": "write a network as an ONNX file for other programs",
@@ -41,7 +44,7 @@ GROUPS = {
     },
 }
 """The commands in groups, each with a line of help. A command is a module of `experiments.commands` with HELP, a
-dataclass Config and a function main."""
+dataclass Config and a function main; that of a command of two words has an underscore between them."""
 
 COMMANDS = {name: what for group in GROUPS.values() for name, what in group.items()}
 
@@ -50,7 +53,7 @@ def usage() -> str:
     """The list of the commands."""
     lines = ["usage: python -m experiments COMMAND [--config FILE] [flags]"]
     for purpose, group in GROUPS.items():
-        lines += ["", f"{purpose}:", *(f"  {name:14} {what}" for name, what in group.items())]
+        lines += ["", f"{purpose}:", *(f"  {name:16} {what}" for name, what in group.items())]
     ending = [
         "python -m experiments COMMAND --help explains a command, with examples.",
         "--config FILE reads settings from a TOML file; the folder configs/COMMAND has some.",
@@ -60,18 +63,19 @@ def usage() -> str:
 
 def main(arguments: list[str]) -> int:
     """Run a command; return the exit status: 2 for wrong arguments, 130 for Ctrl-C, 1 if nothing reads the output."""
-    if not arguments or arguments[0] not in (*COMMANDS, "-h", "--help"):
-        wrong = f"no such command: {arguments[0]!r}{did_you_mean(arguments[0], COMMANDS)}\n\n" if arguments else ""
+    name = next((" ".join(arguments[:n]) for n in (1, 2) if " ".join(arguments[:n]) in COMMANDS), "")
+    if not name and (not arguments or arguments[0] not in ("-h", "--help")):
+        given = " ".join(arguments[: 1 + (arguments[:1] == ["benchmark"])])
+        wrong = f"no such command: {given!r}{did_you_mean(given, COMMANDS)}\n\n" if arguments else ""
         print(wrong + usage(), file=sys.stderr)
         return 2
-    name = arguments[0]
     prepare()
     try:
-        if name not in COMMANDS:
+        if not name:
             print(usage(), flush=True)
             return 0
         with needs_extra("this command", "train"):
-            return _run(name, arguments[1:])
+            return _run(name, arguments[len(name.split()) :])
     except BrokenPipeError:  # the reader of the output has gone, such as `head`; Python must not flush to it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -91,7 +95,7 @@ def main(arguments: list[str]) -> int:
 
 def _run(name: str, flags: list[str]) -> int:
     """Read the settings of a command, and run it."""
-    module: Any = importlib.import_module(f"experiments.commands.{name}")
+    module: Any = importlib.import_module(f"experiments.commands.{name.replace(' ', '_')}")
     parse = importlib.import_module("experiments.command_line").parse  # here, since it needs tyro
     with allow_only(_names(flags)):
         config = parse(module, name, flags)
@@ -105,28 +109,6 @@ def _names(flags: list[str]) -> Iterator[str]:
     for word in flags:
         yield word
         yield from (word[mark.end() :] for mark in re.finditer("[=,]", word))
-
-
-def prepare() -> None:
-    """Set up the process for fast learning. Settings that a system does not have are skipped.
-
-    A gradient step frees tens of megabytes and needs them again at once. This sets the C library (glibc) to keep this
-    memory, because fresh pages from the system are slow.
-
-    After a matrix product torch's threads spin for a while in case there is another one, and so keep the threads of the
-    games off the cores. This makes them sleep, or with libgomp spin only for microseconds. Call this before torch
-    is loaded, which is when it reads both variables.
-    """
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:
-        mallopt(M_TRIM_THRESHOLD, 256 << 20)
-        mallopt(M_MMAP_THRESHOLD, 64 << 20)
-
-
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Parameters of `mallopt`, from glibc's malloc.h."""
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ import sys
 
 sys.path.insert(0, "..")
 
-from experiments.__main__ import prepare
+from experiments.process_setup import prepare
 
 prepare()
 

@@ -107,6 +107,6 @@ def worker_pool(workers: int) -> Iterator[int | WorkerPool]:
 def _prepare_worker() -> None:
     """Give torch one thread. There are as many workers as cores, and each would start as many threads again."""
     os.environ["OMP_NUM_THREADS"] = "1"  # for a torch that is imported later
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `experiments.__main__.prepare`
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in `experiments.process_setup.prepare`
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)

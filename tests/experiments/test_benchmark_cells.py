@@ -1,0 +1,173 @@
+"""The cells of a benchmark: runs with budgets, measured along their way."""
+
+import json
+import re
+
+import pyarrow as pa
+import pytest
+
+from agents.network import NetworkConfig
+from agents.policy_factory import make_policy
+from experiments.__main__ import main
+from experiments.benchmark import cell as cells
+from experiments.benchmark.cell import ALL_YARDSTICKS, Cell, is_done, run_cell, summary
+from experiments.benchmark.run_scores import final_scores, run_curves
+from experiments.benchmark.suites import SUITES, Budget, Suite, SuiteTask
+from experiments.benchmark.tables import read_table
+from experiments.benchmark.yardsticks import YARDSTICKS
+
+TASK = SuiteTask("tiny-2", Budget(40_000, 1e-3, 100.0), NetworkConfig(width=16))
+SHORT = Suite(1, {"tiny-2": TASK}, ("dqn",), points=4, curve_games=20, final_games=20, calibration_seconds=0.01)
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """A suite of 40,000 decisions."""
+    monkeypatch.setitem(SUITES, "short", SHORT)
+
+
+def dqn(folder):
+    return Cell("short", "tiny-2", "dqn", 1, folder)
+
+
+def test_a_cell_is_measured_along_its_run_and_where_each_budget_ends(short, tmp_path):
+    """A step has 16,384 decisions: points come after one and two of them, and at the end. The budget of seconds ends
+    with the first step, that of decisions with the third. Seen to fail with both ends measured at the end of the run,
+    and with a point for each step."""
+    cell = dqn(tmp_path)
+
+    run_cell(cell)
+    rows = read_table(cell.folder, "runs").to_pylist()
+    deals = read_table(cell.folder, "deals").to_pylist()
+
+    assert [(row["point"], row["decisions"]) for row in rows if row["at"] == "curve"] == [
+        (0, 0),
+        (1, 16_384),
+        (3, 32_768),
+        (4, 49_152),
+    ]
+    assert {(row["at"], row["decisions"]) for row in rows if row["at"] != "curve"} == {
+        ("seconds", 16_384),
+        ("decisions", 49_152),
+    }
+    assert [row["opponent"] for row in rows if row["at"] == "seconds"] == list(YARDSTICKS)
+    assert {(row["at"], row["opponent"], len(row["wins"])) for row in deals} == {
+        (at, opponent, 10) for at in ("decisions", "seconds") for opponent in YARDSTICKS
+    }
+    for row, wins in zip([row for row in rows if row["at"] != "curve"], deals, strict=True):
+        assert row["wins"] == pytest.approx(sum(wins["wins"]) / row["games"])
+    assert all(row["parameters"] > 640 * 16 and row["cpu_seconds"] >= 0 for row in rows)
+    assert is_done(cell)
+    assert "49,152 decisions" in summary(cell)
+    assert make_policy(str(cell.folder)).greedy
+    assert make_policy(str(cell.folder / "seconds")).greedy
+    assert not (cell.folder / "checkpoint.pt").exists()
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def test_a_killed_cell_continues_as_if_nothing_had_happened(short, tmp_path, monkeypatch):
+    """Killed after a step whose checkpoint has been written, and after one that has not. Seen to fail with rows kept
+    that were measured after the checkpoint (twice there), and with the trainer's restore left out."""
+    whole, parts = dqn(tmp_path / "whole"), dqn(tmp_path / "parts")
+    run_cell(whole)
+    step, save, left = cells.Trainer.step, cells.Trainer.save, iter([1, 1])
+
+    def killed_step(trainer):
+        step(trainer)
+        if trainer.updates == 2 and next(left, 0):
+            raise Killed
+
+    def killed_save(trainer):
+        if trainer.updates == 3 and next(left, 0):
+            raise Killed
+        save(trainer)
+
+    monkeypatch.setattr(cells.Trainer, "step", killed_step)
+    monkeypatch.setattr(cells.Trainer, "save", killed_save)
+    for _ in range(2):
+        with pytest.raises(Killed):
+            run_cell(parts)
+    run_cell(parts)
+
+    timeless = ("point", "at", "decisions", "opponent", "greedy", "games", "wins", "parameters")
+    ours, theirs = (
+        [tuple(row[name] for name in timeless) for row in read_table(cell.folder, "runs").to_pylist()]
+        for cell in (whole, parts)
+    )
+    assert ours == theirs
+    assert read_table(whole.folder, "deals").equals(read_table(parts.folder, "deals"))
+    one, other = ((cell.folder / "policy.safetensors").read_bytes() for cell in (whole, parts))
+    assert len(one) == len(other)
+
+
+def test_yardsticks_play_each_other(short, tmp_path):
+    """Seen to fail with a yardstick left out. What is read from the tables needs `random` at tables of `expert`."""
+    cell = Cell("short", "tiny-2", ALL_YARDSTICKS, 0, tmp_path)
+
+    run_cell(cell)
+    run_cell(dqn(tmp_path))
+    rows = read_table(cell.folder, "runs")
+
+    assert {(row["algorithm"], row["opponent"]) for row in rows.to_pylist()} == {
+        (one, other) for one in YARDSTICKS for other in YARDSTICKS if one != other
+    }
+    both = pa.concat_tables([rows, read_table(dqn(tmp_path).folder, "runs")])
+    assert list(final_scores(both, "seconds")) == ["dqn"]
+    assert [len(curve.scores) for curve in run_curves(both)] == [4]
+
+
+def test_a_cell_of_another_version_is_refused(short, tmp_path):
+    """Seen to fail without the comparison."""
+    cell = dqn(tmp_path)
+    cell.folder.mkdir(parents=True)
+    (cell.folder / "cell.json").write_text(json.dumps({"suite_version": 1, "package_version": "0.0.9"}))
+
+    with pytest.raises(ValueError, match=r"dqn/1 was made with package_version '0\.0\.9', now it is '"):
+        run_cell(cell)
+
+
+def test_a_run_with_other_settings_is_refused(short, tmp_path, monkeypatch):
+    """Seen to fail with the settings not compared: the trainer's own check."""
+    monkeypatch.setattr(cells.Trainer, "step", lambda trainer: (_ for _ in ()).throw(Killed))
+    cell = dqn(tmp_path)
+    with pytest.raises(Killed):
+        run_cell(cell)
+    cells.Trainer(cells.train_config(cell), cell.folder, 1).save()
+    wider = SuiteTask("tiny-2", TASK.budget, NetworkConfig(width=32))
+    monkeypatch.setitem(SUITES, "short", Suite(1, {"tiny-2": wider}, ("dqn",), points=4))
+
+    with pytest.raises(ValueError, match="network is not what it was"):
+        run_cell(cell)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["coer"], "no such suite: 'coer'; there are smoke, core, long; did you mean 'core'"),
+        (["core", "--tasks", "ful-2"], "the suite core has no task 'ful-2'; there are .*; did you mean 'full-2'"),
+        (["core", "--algorithms", "pppo"], "no such learner: 'pppo'; there are .*; did you mean 'ppo'"),
+    ],
+)
+def test_what_the_benchmark_does_not_have_is_refused(arguments, message, tmp_path, capsys):
+    """Before a folder is made. Seen to fail with the folder made first."""
+    assert main(["benchmark", "run", *arguments, "--runs", str(tmp_path / "runs")]) == 2
+    assert re.search(message, capsys.readouterr().err)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_finished_cells_are_not_run_again_and_a_changed_suite_is_refused(short, tmp_path, capsys):
+    """`make benchmark` runs the whole command. Seen to fail with done cells run again, and with the suite's file not
+    compared."""
+    arguments = ["benchmark", "run", "short", "--runs", str(tmp_path), "--seeds", "1"]
+    for cell in (dqn(tmp_path), Cell("short", "tiny-2", ALL_YARDSTICKS, 0, tmp_path)):
+        run_cell(cell)
+
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == "2 cells, 2 of them done before\n"
+    file = tmp_path / "short" / "suite.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"final_games": 7}))
+    assert main(arguments) == 2
+    assert "short was made with final_games = 7, now it is 20: move the folder away" in capsys.readouterr().err
