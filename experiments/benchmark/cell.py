@@ -90,6 +90,48 @@ class Cell:
     def __str__(self) -> str:
         return f"{self.task} {self.algorithm} {self.seed}"
 
+    def is_done(self) -> bool:
+        """Whether the cell is finished.
+
+        Raises:
+            ValueError: it was made by another version of this package or of the suite.
+        """
+        path = self.folder / CELL
+        if not path.is_file():
+            return False
+        found = read_json(path)
+        for name, now in _made_for(self).items():
+            if not isinstance(found, dict) or found.get(name) != now:
+                was = found.get(name) if isinstance(found, dict) else None
+                raise ValueError(f"{self.folder} was made with {name} {was!r}, now it is {now!r}: move the folder away")
+        return True
+
+    def run(self) -> None:
+        """Run the cell to its end, or continue it.
+
+        Raises:
+            ValueError: another process is at work in its folder, or the folder holds a run with other settings.
+        """
+        torch.set_num_threads(1)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with locked(self.folder):
+            if self.is_done():
+                return
+            if self.algorithm == ALL_YARDSTICKS:
+                _measure_yardsticks(self)
+            else:
+                _CellRun(self).run()
+
+    def summary(self) -> str:
+        """A line about the result, when the cell is done."""
+        if self.algorithm == ALL_YARDSTICKS:
+            return "have played each other"
+        about, rows = read_json(self.folder / CELL), read_table(self.folder, "runs").to_pylist()
+        *_, last = [row for row in rows if row["at"] == "curve"]
+        state = f"diverged ({about['diverged']}), " if about.get("diverged") else ""
+        wins = f"{100 * last['wins']:.1f} % against {last['opponent']}"
+        return f"{state}{last['decisions']:,} decisions in {last['cpu_seconds']:.0f} s, {wins}"
+
 
 def train_config(cell: Cell) -> TrainConfig:
     """The settings of a cell's run: those that tuning found for its algorithm, in the games of its task."""
@@ -112,51 +154,6 @@ def train_config(cell: Cell) -> TrainConfig:
         device="cpu",
         num_threads=1,
     )
-
-
-def is_done(cell: Cell) -> bool:
-    """Whether a cell is finished.
-
-    Raises:
-        ValueError: it was made by another version of this package or of the suite.
-    """
-    path = cell.folder / CELL
-    if not path.is_file():
-        return False
-    found = read_json(path)
-    for name, now in _made_for(cell).items():
-        if not isinstance(found, dict) or found.get(name) != now:
-            was = found.get(name) if isinstance(found, dict) else None
-            raise ValueError(f"{cell.folder} was made with {name} {was!r}, now it is {now!r}: move the folder away")
-    return True
-
-
-def summary(cell: Cell) -> str:
-    """A line about the result of a cell that is done."""
-    if cell.algorithm == ALL_YARDSTICKS:
-        return "have played each other"
-    about, rows = read_json(cell.folder / CELL), read_table(cell.folder, "runs").to_pylist()
-    *_, last = [row for row in rows if row["at"] == "curve"]
-    state = f"diverged ({about['diverged']}), " if about.get("diverged") else ""
-    wins = f"{100 * last['wins']:.1f} % against {last['opponent']}"
-    return f"{state}{last['decisions']:,} decisions in {last['cpu_seconds']:.0f} s, {wins}"
-
-
-def run_cell(cell: Cell) -> None:
-    """Run a cell to its end, or continue it.
-
-    Raises:
-        ValueError: another process is at work in its folder, or the folder holds a run with other settings.
-    """
-    torch.set_num_threads(1)
-    cell.folder.mkdir(parents=True, exist_ok=True)
-    with locked(cell.folder):
-        if is_done(cell):
-            return
-        if cell.algorithm == ALL_YARDSTICKS:
-            _measure_yardsticks(cell)
-        else:
-            _CellRun(cell).run()
 
 
 def _made_for(cell: Cell) -> Row:

@@ -8,7 +8,8 @@ from pathlib import Path
 import tyro
 
 from agents.match.workers import cores
-from experiments.benchmark.run_cells import check_suite, choose_cells, run_cells
+from experiments.benchmark.jobs import run_jobs
+from experiments.benchmark.suite_cells import check_suite, choose_cells
 from uno_flex_env.options import check_whole
 
 HELP = """\
@@ -52,4 +53,4 @@ def main(config: Config) -> int:
     """Run the cells; return 1 if some of them could not be run."""
     cells = choose_cells(config.suite, config.runs, config.tasks, config.algorithms, config.seeds)
     check_suite(config.suite, config.runs)
-    return int(run_cells(cells, config.workers or cores()) > 0)
+    return int(run_jobs(cells, config.workers or cores()) > 0)
