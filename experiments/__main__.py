@@ -29,6 +29,7 @@ GROUPS = {
     },
     "compare algorithms": {
         "benchmark run": "train every algorithm on every task of a suite, with several seeds",
+        "benchmark tune": "find the settings of each algorithm, with the same effort",
     },
     "use a policy": {
         "play": "play at the terminal against any policy",

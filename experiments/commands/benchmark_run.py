@@ -8,7 +8,7 @@ from pathlib import Path
 import tyro
 
 from agents.match.workers import cores
-from experiments.benchmark.jobs import run_jobs
+from experiments.benchmark.job_runner import run_jobs
 from experiments.benchmark.suite_cells import check_suite, choose_cells
 from uno_flex_env.options import check_whole
 
