@@ -64,7 +64,7 @@ def usage() -> str:
 
 def main(arguments: list[str]) -> int:
     """Run a command; return the exit status: 2 for wrong arguments, 130 for Ctrl-C, 1 if nothing reads the output."""
-    name = next((" ".join(arguments[:n]) for n in (1, 2) if " ".join(arguments[:n]) in COMMANDS), "")
+    name = next((name for name in COMMANDS if arguments[: len(name.split())] == name.split()), "")
     if not name and (not arguments or arguments[0] not in ("-h", "--help")):
         given = " ".join(arguments[: 1 + (arguments[:1] == ["benchmark"])])
         wrong = f"no such command: {given!r}{did_you_mean(given, COMMANDS)}\n\n" if arguments else ""

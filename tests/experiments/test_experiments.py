@@ -162,10 +162,10 @@ def test_every_command_explains_itself(name, capsys):
     """With status 0, an example, and each setting with its meaning. Seen to fail with a command that can't be
     imported."""
     with pytest.raises(SystemExit) as done:
-        command.main([name, "--help"])
+        command.main([*name.split(), "--help"])
 
     text = " ".join(capsys.readouterr().out.split())
-    module = importlib.import_module(f"experiments.commands.{name}")
+    module = importlib.import_module(f"experiments.commands.{name.replace(' ', '_')}")
     assert done.value.code == 0
     assert f"python -m experiments {name}" in text
     for flag in flags(module.Config):
