@@ -17,7 +17,7 @@ from experiments.benchmark.tables import read_table
 from experiments.benchmark.yardsticks import YARDSTICKS
 
 TASK = SuiteTask("tiny-2", Budget(40_000, 1e-3, 100.0), NetworkConfig(width=16))
-SHORT = Suite(1, {"tiny-2": TASK}, ("dqn",), points=4, curve_games=20, final_games=20, calibration_seconds=0.01)
+SHORT = Suite(1, {"tiny-2": TASK}, ("dmc",), points=4, curve_games=20, final_games=20, calibration_seconds=0.01)
 
 
 @pytest.fixture
@@ -26,15 +26,15 @@ def short(monkeypatch):
     monkeypatch.setitem(SUITES, "short", SHORT)
 
 
-def dqn(folder):
-    return Cell("short", "tiny-2", "dqn", 1, folder)
+def dmc(folder):
+    return Cell("short", "tiny-2", "dmc", 1, folder)
 
 
 def test_a_cell_is_measured_along_its_run_and_where_each_budget_ends(short, tmp_path):
     """A step has 16,384 decisions: points come after one and two of them, and at the end. The budget of seconds ends
     with the first step, that of decisions with the third. Seen to fail with both ends measured at the end of the run,
     and with a point for each step."""
-    cell = dqn(tmp_path)
+    cell = dmc(tmp_path)
 
     cell.run()
     rows = read_table(cell.folder, "runs").to_pylist()
@@ -71,7 +71,7 @@ class Killed(BaseException):
 def test_a_killed_cell_continues_as_if_nothing_had_happened(short, tmp_path, monkeypatch):
     """Killed after a step whose checkpoint has been written, and after one that has not. Seen to fail with rows kept
     that were measured after the checkpoint (twice there), and with the trainer's restore left out."""
-    whole, parts = dqn(tmp_path / "whole"), dqn(tmp_path / "parts")
+    whole, parts = dmc(tmp_path / "whole"), dmc(tmp_path / "parts")
     whole.run()
     step, save, left = cells.Trainer.step, cells.Trainer.save, iter([1, 1])
 
@@ -108,36 +108,36 @@ def test_yardsticks_play_each_other(short, tmp_path):
     cell = Cell("short", "tiny-2", ALL_YARDSTICKS, 0, tmp_path)
 
     cell.run()
-    dqn(tmp_path).run()
+    dmc(tmp_path).run()
     rows = read_table(cell.folder, "runs")
 
     assert {(row["algorithm"], row["opponent"]) for row in rows.to_pylist()} == {
         (one, other) for one in YARDSTICKS for other in YARDSTICKS if one != other
     }
-    both = pa.concat_tables([rows, read_table(dqn(tmp_path).folder, "runs")])
-    assert list(final_scores(both, "seconds")) == ["dqn"]
+    both = pa.concat_tables([rows, read_table(dmc(tmp_path).folder, "runs")])
+    assert list(final_scores(both, "seconds")) == ["dmc"]
     assert [len(curve.scores) for curve in run_curves(both)] == [4]
 
 
 def test_a_cell_of_another_version_is_refused(short, tmp_path):
     """Seen to fail without the comparison."""
-    cell = dqn(tmp_path)
+    cell = dmc(tmp_path)
     cell.folder.mkdir(parents=True)
     (cell.folder / "cell.json").write_text(json.dumps({"suite_version": 1, "package_version": "0.0.9"}))
 
-    with pytest.raises(ValueError, match=r"dqn/1 was made with package_version '0\.0\.9', now it is '"):
+    with pytest.raises(ValueError, match=r"dmc/1 was made with package_version '0\.0\.9', now it is '"):
         cell.run()
 
 
 def test_a_run_with_other_settings_is_refused(short, tmp_path, monkeypatch):
     """Seen to fail with the settings not compared: the trainer's own check."""
     monkeypatch.setattr(cells.Trainer, "step", lambda trainer: (_ for _ in ()).throw(Killed))
-    cell = dqn(tmp_path)
+    cell = dmc(tmp_path)
     with pytest.raises(Killed):
         cell.run()
     cells.Trainer(cells.train_config(cell), cell.folder, 1).save()
     wider = SuiteTask("tiny-2", TASK.budget, NetworkConfig(width=32))
-    monkeypatch.setitem(SUITES, "short", Suite(1, {"tiny-2": wider}, ("dqn",), points=4))
+    monkeypatch.setitem(SUITES, "short", Suite(1, {"tiny-2": wider}, ("dmc",), points=4, calibration_seconds=0.01))
 
     with pytest.raises(ValueError, match="network is not what it was"):
         cell.run()
@@ -162,7 +162,7 @@ def test_finished_cells_are_not_run_again_and_a_changed_suite_is_refused(short, 
     """`make benchmark` runs the whole command. Seen to fail with done cells run again, and with the suite's file not
     compared."""
     arguments = ["benchmark", "run", "short", "--runs", str(tmp_path), "--seeds", "1"]
-    for cell in (dqn(tmp_path), Cell("short", "tiny-2", ALL_YARDSTICKS, 0, tmp_path)):
+    for cell in (dmc(tmp_path), Cell("short", "tiny-2", ALL_YARDSTICKS, 0, tmp_path)):
         cell.run()
 
     assert main(arguments) == 0
