@@ -30,6 +30,9 @@ GROUPS = {
     "compare algorithms": {
         "benchmark run": "train every algorithm on every task of a suite, with several seeds",
         "benchmark tune": "find the settings of each algorithm, with the same effort",
+        "benchmark cross": "let the final policies of a suite play each other",
+        "benchmark exploit": "train exploiters of the final policies, with a fixed budget",
+        "benchmark report": "tables and figures of all results",
     },
     "use a policy": {
         "play": "play at the terminal against any policy",

@@ -100,7 +100,7 @@ def play_match(
     parts, dealt = list[Played](), 0
     with _playing(setup, policies, workers) as play, _counting(progress, planned[-1][0] * setup.seatings) as bar:
         for deals, confidence in planned:
-            for part in play(_chunks(range(dealt, deals), setup)):
+            for part in play(_chunks(range(dealt, deals), setup, shared=workers != 1)):
                 parts.append(part)
                 bar.update(part.winners.size)
             dealt = deals
@@ -139,9 +139,10 @@ def _made(given: Sequence[str | Policy]) -> list[Policy]:
     return policies
 
 
-def _chunks(deals: range, setup: MatchSetup) -> list[range]:
+def _chunks(deals: range, setup: MatchSetup, *, shared: bool) -> list[range]:
     """Divide the deals into enough parts that workers end together and a bar moves, but few enough for full batches."""
-    number = min(max(4 * cores(), len(deals) * setup.seatings // (4 * setup.num_envs)), len(deals))
+    least = 4 * cores() if shared else 1
+    number = min(max(least, len(deals) * setup.seatings // (4 * setup.num_envs)), len(deals))
     edges = [deals.start + len(deals) * part // number for part in range(number + 1)]
     return [range(begin, end) for begin, end in pairwise(edges)]
 

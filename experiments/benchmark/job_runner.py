@@ -7,9 +7,9 @@ import sys
 import threading
 from collections import Counter, deque
 from collections.abc import Sequence
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_all_start_methods, get_context, parent_process
 from multiprocessing.connection import wait
-from multiprocessing.context import SpawnProcess
+from multiprocessing.process import BaseProcess
 from typing import Any, Protocol
 
 from agents.match.workers import RESTARTS
@@ -47,13 +47,16 @@ def run_jobs(jobs: Sequence[Job], workers: int) -> int:
     waiting = deque(job for job in jobs if not job.is_done())
     total, failed, ended = len(waiting), 0, 0
     print(f"{len(jobs)} runs, {len(jobs) - total} of them done before", flush=True)
-    running = dict[Any, tuple[SpawnProcess, Job]]()  # by the sentinel of the process
+    running = dict[Any, tuple[BaseProcess, Job]]()  # by the sentinel of the process
     killed = Counter[Job]()
+    context: Any = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
+    if context.get_start_method() == "forkserver":
+        context.set_forkserver_preload([type(job).__module__ for job in jobs[:1]])  # torch is loaded once
     try:
         while waiting or running:
             while waiting and len(running) < workers:
                 job = waiting.popleft()
-                process = get_context("spawn").Process(target=_run, args=(job,))
+                process = context.Process(target=_run, args=(job,))
                 process.start()
                 running[process.sentinel] = process, job
             for sentinel in wait(list(running)):

@@ -67,8 +67,12 @@ class Suite:
     """Games at each point, at tables of `expert`."""
     final_games: int = 20_000
     """Games where a budget is spent, at tables of each yardstick."""
-    cross_games: int = 2_000
-    """Games of each pair in cross-play."""
+    cross_games: int = 500
+    """Games of each pair of runs in cross-play."""
+    exploiters: int = 2
+    """Learners that train against each final policy."""
+    exploiter_decisions: int = 2_000_000
+    """Decisions that each of them learns from."""
     calibration_seconds: float = 5.0
     """How long the speed of the machine is measured before each run."""
 
@@ -90,6 +94,7 @@ SUITES = {
         curve_games=40,
         final_games=80,
         cross_games=40,
+        exploiter_decisions=8_000,
         calibration_seconds=0.1,
     ),
     "core": Suite(

@@ -5,6 +5,7 @@ A table is a `pyarrow.Table` and lives in the file `NAME.parquet`:
 - `runs`: win rates along each run and where its budgets are spent, at tables of each yardstick.
 - `deals`: the wins of each final policy, deal by deal. All policies of a task play the same deals.
 - `cross`: matches between final policies.
+- `exploiters`: what learners gain that train against a final policy.
 - `tuning`: every setting that was tried.
 
 A yardstick that is measured itself has rows as if it were an algorithm: seed 0, point 0, decisions 0.
@@ -78,6 +79,15 @@ SCHEMAS = {
     "cross": _schema(
         *_SUITE, *_RUN, ("other_algorithm", _TEXT), ("other_seed", _COUNT), ("at", _TEXT), ("players", _SMALL), *_RATE
     ),  # one seat of `algorithm`, all other seats of `other_algorithm`
+    "exploiters": _schema(
+        *_SUITE,
+        *_RUN,
+        ("at", _TEXT),
+        ("players", _SMALL),
+        ("exploiters", _COUNT),
+        ("exploiter_decisions", _COUNT),
+        *_RATE,
+    ),  # `wins` is the win rate of one seat of the best exploiter, with the policy in all other seats
     "tuning": _schema(
         *_SUITE,
         ("algorithm", _TEXT),
@@ -95,6 +105,7 @@ KEYS = {
     "runs": ("suite", "task", "algorithm", "seed", "point", "at", "opponent", "greedy"),
     "deals": ("suite", "task", "algorithm", "seed", "at", "opponent", "greedy"),
     "cross": ("suite", "task", "algorithm", "seed", "other_algorithm", "other_seed", "at"),
+    "exploiters": ("suite", "task", "algorithm", "seed", "at"),
     "tuning": ("suite", "task", "algorithm", "trial", "stage", "seed"),
 }
 """Columns that together name a row; no two rows of a table agree in all of them."""
@@ -105,6 +116,8 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "games": (1, np.inf),
     **dict.fromkeys(("wins", "low", "high"), (0, 1)),
     **dict.fromkeys(("seed", "other_seed", "decisions", "wall_seconds", "cpu_seconds", "peak_memory_mib"), (0, np.inf)),
+    "exploiters": (1, np.inf),
+    "exploiter_decisions": (1, np.inf),
     **dict.fromkeys(("parameters", "core_decisions_per_second", "matmul_gflops", "trial", "stage"), (0, np.inf)),
 }
 """The least and the most value of columns."""

@@ -243,6 +243,15 @@ def final_trials(algorithm: str, folder: Path) -> list[Trial]:
     ]
 
 
+def finished_trials(algorithm: str, folder: Path) -> list[Trial]:
+    """All trials that are done."""
+    first = first_trials(algorithm, folder)
+    done = [trial for trial in first if trial.is_done()]
+    if len(done) == len(first):
+        done += [trial for trial in final_trials(algorithm, folder) if trial.is_done()]
+    return done
+
+
 def best_knobs(algorithm: str, folder: Path) -> dict[str, Knob]:
     """The setting with the best mean of its final trials, once these are done."""
     trials = final_trials(algorithm, folder)

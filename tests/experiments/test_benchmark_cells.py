@@ -2,19 +2,21 @@
 
 import json
 import re
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from agents.network import NetworkConfig
+from agents.network_policy import NetworkPolicy
 from agents.policy_factory import make_policy
 from experiments.__main__ import main
-from experiments.benchmark import cell as cells
-from experiments.benchmark.cell import ALL_YARDSTICKS, Cell
+from experiments.benchmark.cell import ALL_YARDSTICKS, Cell, train_config
 from experiments.benchmark.run_scores import final_scores, run_curves
 from experiments.benchmark.suites import SUITES, Budget, Suite, SuiteTask
 from experiments.benchmark.tables import read_table
 from experiments.benchmark.yardsticks import YARDSTICKS
+from experiments.training.trainer import Trainer
 
 TASK = SuiteTask("tiny-2", Budget(40_000, 1e-3, 100.0), NetworkConfig(width=16))
 SHORT = Suite(1, {"tiny-2": TASK}, ("dmc",), points=4, curve_games=20, final_games=20, calibration_seconds=0.01)
@@ -26,7 +28,7 @@ def short(monkeypatch):
     monkeypatch.setitem(SUITES, "short", SHORT)
 
 
-def dmc(folder):
+def dmc(folder: Path) -> Cell:
     return Cell("short", "tiny-2", "dmc", 1, folder)
 
 
@@ -59,8 +61,10 @@ def test_a_cell_is_measured_along_its_run_and_where_each_budget_ends(short, tmp_
     assert all(row["parameters"] > 640 * 16 and row["cpu_seconds"] >= 0 for row in rows)
     assert cell.is_done()
     assert "49,152 decisions" in cell.summary()
-    assert make_policy(str(cell.folder)).greedy
-    assert make_policy(str(cell.folder / "seconds")).greedy
+    for kept in (cell.folder, cell.folder / "seconds"):
+        policy = make_policy(str(kept))
+        assert isinstance(policy, NetworkPolicy)
+        assert policy.greedy
     assert not (cell.folder / "checkpoint.pt").exists()
 
 
@@ -73,7 +77,7 @@ def test_a_killed_cell_continues_as_if_nothing_had_happened(short, tmp_path, mon
     that were measured after the checkpoint (twice there), and with the trainer's restore left out."""
     whole, parts = dmc(tmp_path / "whole"), dmc(tmp_path / "parts")
     whole.run()
-    step, save, left = cells.Trainer.step, cells.Trainer.save, iter([1, 1])
+    step, save, left = Trainer.step, Trainer.save, iter([1, 1])
 
     def killed_step(trainer):
         step(trainer)
@@ -85,8 +89,8 @@ def test_a_killed_cell_continues_as_if_nothing_had_happened(short, tmp_path, mon
             raise Killed
         save(trainer)
 
-    monkeypatch.setattr(cells.Trainer, "step", killed_step)
-    monkeypatch.setattr(cells.Trainer, "save", killed_save)
+    monkeypatch.setattr(Trainer, "step", killed_step)
+    monkeypatch.setattr(Trainer, "save", killed_save)
     for _ in range(2):
         with pytest.raises(Killed):
             parts.run()
@@ -131,11 +135,11 @@ def test_a_cell_of_another_version_is_refused(short, tmp_path):
 
 def test_a_run_with_other_settings_is_refused(short, tmp_path, monkeypatch):
     """Seen to fail with the settings not compared: the trainer's own check."""
-    monkeypatch.setattr(cells.Trainer, "step", lambda trainer: (_ for _ in ()).throw(Killed))
+    monkeypatch.setattr(Trainer, "step", lambda trainer: (_ for _ in ()).throw(Killed))
     cell = dmc(tmp_path)
     with pytest.raises(Killed):
         cell.run()
-    cells.Trainer(cells.train_config(cell), cell.folder, 1).save()
+    Trainer(train_config(cell), cell.folder, 1).save()
     wider = SuiteTask("tiny-2", TASK.budget, NetworkConfig(width=32))
     monkeypatch.setitem(SUITES, "short", Suite(1, {"tiny-2": wider}, ("dmc",), points=4, calibration_seconds=0.01))
 
