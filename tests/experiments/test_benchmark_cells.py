@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,17 +29,28 @@ def short(monkeypatch):
     monkeypatch.setitem(SUITES, "short", SHORT)
 
 
-def dmc(folder: Path) -> Cell:
-    return Cell("short", "tiny-2", "dmc", 1, folder)
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder in which two runs are finished, and the yardsticks have played."""
+    runs = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(SUITES, "short", SHORT)
+        for cell in (dmc(runs), dmc(runs, 2), Cell("short", "tiny-2", ALL_YARDSTICKS, 0, runs)):
+            cell.run()
+    return runs
 
 
-def test_a_cell_is_measured_along_its_run_and_where_each_budget_ends(short, tmp_path):
+def dmc(runs: Path, seed: int = 1) -> Cell:
+    """A cell of the suite."""
+    return Cell("short", "tiny-2", "dmc", seed, runs)
+
+
+def test_a_cell_is_measured_along_its_run_and_where_each_budget_ends(short, finished):
     """A step has 16,384 decisions: points come after one and two of them, and at the end. The budget of seconds ends
     with the first step, that of decisions with the third. Seen to fail with both ends measured at the end of the run,
     and with a point for each step."""
-    cell = dmc(tmp_path)
+    cell = dmc(finished)
 
-    cell.run()
     rows = read_table(cell.folder, "runs").to_pylist()
     deals = read_table(cell.folder, "deals").to_pylist()
 
@@ -72,11 +84,10 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
-def test_a_killed_cell_continues_as_if_nothing_had_happened(short, tmp_path, monkeypatch):
+def test_a_killed_cell_continues_as_if_nothing_had_happened(short, finished, tmp_path, monkeypatch):
     """Killed after a step whose checkpoint has been written, and after one that has not. Seen to fail with rows kept
     that were measured after the checkpoint (twice there), and with the trainer's restore left out."""
-    whole, parts = dmc(tmp_path / "whole"), dmc(tmp_path / "parts")
-    whole.run()
+    whole, parts = dmc(finished), dmc(tmp_path)
     step, save, left = Trainer.step, Trainer.save, iter([1, 1])
 
     def killed_step(trainer):
@@ -107,18 +118,14 @@ def test_a_killed_cell_continues_as_if_nothing_had_happened(short, tmp_path, mon
     assert one == other
 
 
-def test_yardsticks_play_each_other(short, tmp_path):
+def test_yardsticks_play_each_other(short, finished):
     """Seen to fail with a yardstick left out. What is read from the tables needs `random` at tables of `expert`."""
-    cell = Cell("short", "tiny-2", ALL_YARDSTICKS, 0, tmp_path)
-
-    cell.run()
-    dmc(tmp_path).run()
-    rows = read_table(cell.folder, "runs")
+    rows = read_table(Cell("short", "tiny-2", ALL_YARDSTICKS, 0, finished).folder, "runs")
 
     assert {(row["algorithm"], row["opponent"]) for row in rows.to_pylist()} == {
         (one, other) for one in YARDSTICKS for other in YARDSTICKS if one != other
     }
-    both = pa.concat_tables([rows, read_table(dmc(tmp_path).folder, "runs")])
+    both = pa.concat_tables([rows, read_table(dmc(finished).folder, "runs")])
     assert list(final_scores(both, "seconds")) == ["dmc"]
     assert [len(curve.scores) for curve in run_curves(both)] == [4]
 
@@ -162,16 +169,16 @@ def test_what_the_benchmark_does_not_have_is_refused(arguments, message, tmp_pat
     assert not (tmp_path / "runs").exists()
 
 
-def test_finished_cells_are_not_run_again_and_a_changed_suite_is_refused(short, tmp_path, capsys):
+def test_finished_cells_are_not_run_again_and_a_changed_suite_is_refused(short, finished, tmp_path, capsys):
     """`make benchmark` runs the whole command. Seen to fail with done cells run again, and with the suite's file not
     compared."""
-    arguments = ["benchmark", "run", "short", "--runs", str(tmp_path), "--seeds", "1"]
-    for cell in (dmc(tmp_path), Cell("short", "tiny-2", ALL_YARDSTICKS, 0, tmp_path)):
-        cell.run()
+    runs = tmp_path / "runs"
+    shutil.copytree(finished, runs)
+    arguments = ["benchmark", "run", "short", "--runs", str(runs), "--seeds", "1", "2"]
 
     assert main(arguments) == 0
-    assert capsys.readouterr().out == "2 runs, 2 of them done before\n"
-    file = tmp_path / "short" / "suite.json"
+    assert capsys.readouterr().out == "3 runs, 3 of them done before\n"
+    file = runs / "short" / "suite.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"final_games": 7}))
     assert main(arguments) == 2
     assert "short was made with final_games = 7, now it is 20: move the folder away" in capsys.readouterr().err
