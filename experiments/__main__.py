@@ -33,6 +33,9 @@ GROUPS = {
         "benchmark cross": "let the final policies of a suite play each other",
         "benchmark exploit": "train exploiters of the final policies, with a fixed budget",
         "benchmark report": "tables and figures of all results",
+        "benchmark submit": "pack a policy for the leaderboard",
+        "benchmark check": "measure entries of the leaderboard again",
+        "benchmark leaderboard": "make the page of the leaderboard",
     },
     "use a policy": {
         "play": "play at the terminal against any policy",
@@ -57,7 +60,7 @@ def usage() -> str:
     """The list of the commands."""
     lines = ["usage: python -m experiments COMMAND [--config FILE] [flags]"]
     for purpose, group in GROUPS.items():
-        lines += ["", f"{purpose}:", *(f"  {name:16} {what}" for name, what in group.items())]
+        lines += ["", f"{purpose}:", *(f"  {name:21} {what}" for name, what in group.items())]
     ending = [
         "python -m experiments COMMAND --help explains a command, with examples.",
         "--config FILE reads settings from a TOML file; the folder configs/COMMAND has some.",

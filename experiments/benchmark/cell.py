@@ -173,13 +173,13 @@ def _measure_yardsticks(cell: Cell) -> None:
         about, policy = cell.about | {"algorithm": name}, make_policy(name)
         run["exploitability"] = exact(policy, cell.suite_task) if cell.suite_task.exact_every else None
         for row, deal in win_rates(policy, cell.suite_task, YARDSTICKS, cell.plan.final_games, FINAL_DEALS):
-            rows.append(about | run | row | _process(machine))
+            rows.append(about | run | row | process_columns(machine))
             deals.append(about | {"at": "decisions"} | deal)
     _write(cell.folder, rows, deals)
     _finish(cell)
 
 
-def _process(machine: Machine) -> Row:
+def process_columns(machine: Machine) -> Row:
     """The columns about the process and the machine."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << (20 if sys.platform == "darwin" else 10))
     versions = {"package_version": uno_flex_env.__version__, "torch_version": torch.__version__}
@@ -280,9 +280,9 @@ class _CellRun:
         decisions, processor = self.spent
         run = {"point": point, "at": at, "decisions": decisions, "wall_seconds": self.trainer.seconds["training"]}
         run |= {"exploitability": exact(policy, self.task) if every and point % every == 0 else None}
-        run |= {"cpu_seconds": processor, "parameters": _parameters(policy)}
+        run |= {"cpu_seconds": processor, "parameters": parameters(policy)}
         for row, deals in win_rates(policy, self.task, opponents, games, deal_seed, greedy=greedy):
-            self.rows.append(self.cell.about | run | row | _process(self.machine))
+            self.rows.append(self.cell.about | run | row | process_columns(self.machine))
             if not curve:
                 self.deals.append(self.cell.about | {"at": at} | deals)
 
@@ -292,7 +292,7 @@ class _CellRun:
         self.trainer.save()
 
 
-def _parameters(policy: Policy) -> int:
+def parameters(policy: Policy) -> int:
     """The number of weights of a policy's network; 0 for another policy."""
     return sum(part.numel() for part in policy.network.parameters()) if isinstance(policy, NetworkPolicy) else 0
 

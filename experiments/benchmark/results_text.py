@@ -102,7 +102,7 @@ def _overall(results: Results, at: str) -> str:
         rows.append([f"`{name}`", _interval(over_runs, 3), _interval(over_deals, 3), behind, better])
     heads = ["algorithm", "interquartile mean over runs", "mean over runs and deals", f"difference from `{best}`"]
     heads.append(f"probability that a run of `{best}` is better")
-    return f"Scores at {BUDGETS[at]}:\n\n" + _table(heads, rows)
+    return f"Scores at {BUDGETS[at]}:\n\n" + markdown_table(heads, rows)
 
 
 def _task(results: Results, task: str, at: str) -> str:
@@ -124,7 +124,7 @@ def _task(results: Results, task: str, at: str) -> str:
         lines.append(line)
     lines.sort(key=lambda line: -float(line[2].split()[0]))
     heads = ["algorithm", "runs", "wins against `expert`", "the same, greedy", *(f"`{name}`" for name in opponents)]
-    return f"At {BUDGETS[at]}:\n\n" + _table([*heads, *(["exploitability"] if exact else [])], lines)
+    return f"At {BUDGETS[at]}:\n\n" + markdown_table([*heads, *(["exploitability"] if exact else [])], lines)
 
 
 def _costs(results: Results, task: str) -> str:
@@ -141,7 +141,7 @@ def _costs(results: Results, task: str) -> str:
         speed = f"{np.median(rates):,.0f}" if rates else ""
         lines.append([f"`{name}`", speed, *_reached(runs), f"{ends[0]['parameters']:,}", f"{memory:,.0f}"])
     heads = ["algorithm", "decisions a second and core", "million decisions to `expert`", "minutes to `expert`"]
-    return "What it cost (medians over runs):\n\n" + _table([*heads, "parameters", "peak memory, MiB"], lines)
+    return "What it cost (medians over runs):\n\n" + markdown_table([*heads, "parameters", "peak memory, MiB"], lines)
 
 
 def _reached(runs: Sequence[RunCurve]) -> list[str]:
@@ -162,7 +162,7 @@ def _cross(results: Results, task: str) -> list[str]:
         values = [value for (run, _), value in ratings.items() if run == name]
         rows.append([f"`{name}`", f"{mean[name]:+.0f}", f"{min(values):+.0f} to {max(values):+.0f}"])
     title = "Ratings from cross-play, run against run (mean 0; 400 points are odds of ten to one):"
-    return [title, _table(["algorithm", "mean of its runs", "lowest to highest run"], rows)]
+    return [title, markdown_table(["algorithm", "mean of its runs", "lowest to highest run"], rows)]
 
 
 def _exploited(results: Results, task: str) -> list[str]:
@@ -178,7 +178,7 @@ def _exploited(results: Results, task: str) -> list[str]:
     first = table.to_pylist()[0]
     about = f"{first['exploiters']} exploiters with {first['exploiter_decisions']:,} decisions each"
     title = f"What exploiters gain, in points above the fair share ({about}, the best one counts):"
-    return [title, _table(["algorithm", "runs", "mean over runs", "the most"], lines)]
+    return [title, markdown_table(["algorithm", "runs", "mean over runs", "the most"], lines)]
 
 
 def _only(table: pa.Table, **values: Any) -> pa.Table:
@@ -207,6 +207,7 @@ def _exact(rows: pa.Table) -> str:
     return f"{np.mean(known):.4f}" if known else ""
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

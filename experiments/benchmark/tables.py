@@ -139,19 +139,25 @@ def make_table(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     return table
 
 
-def write_table(folder: Path, name: str, table: pa.Table) -> Path:
-    """Write or replace the file of a table in a folder, and return its path; ValueError if the table is wrong."""
-    path = folder / f"{name}.parquet"
-    _check(str(path), name, table)
+def table_bytes(name: str, table: pa.Table) -> bytes:
+    """A table as the contents of its file; ValueError if it is wrong."""
+    _check(f"{name} table", name, table)
     file = BytesIO()
     # A dictionary packs the wins of a deal into 2 or 3 bits before they are compressed.
     pq.write_table(table, file, compression="zstd", compression_level=19, use_dictionary=True)
-    write_whole(path, file.getvalue())
+    return file.getvalue()
+
+
+def write_table(folder: Path, name: str, table: pa.Table, file: str = "") -> Path:
+    """Write or replace the file of a table in a folder, and return its path; ValueError if the table is wrong. `file`
+    is the name of the file without its ending; "" for that of the table."""
+    path = folder / f"{file or name}.parquet"
+    write_whole(path, table_bytes(name, table))
     return path
 
 
-def read_table(folder: Path, name: str) -> pa.Table:
-    """Read and check the file of a table.
+def read_table(folder: Path, name: str, file: str = "") -> pa.Table:
+    """Read and check the file of a table; `file` as in `write_table`.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -159,7 +165,7 @@ def read_table(folder: Path, name: str) -> pa.Table:
             The message names the file and the column.
     """
     _schema_of(name)
-    path = folder / f"{name}.parquet"
+    path = folder / f"{file or name}.parquet"
     data = path.read_bytes()
     try:
         table = pq.read_table(BytesIO(data))
