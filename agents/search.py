@@ -67,9 +67,9 @@ class NetworkSearch:
     looks_ahead = True
     history = 0
     LIKELY = 0.003
-    """Actions with at least this probability are candidates (docs/benchmarks.md)."""
+    """Actions with at least this probability are candidates (docs/speed.md)."""
     AHEAD = 4
-    """How many more decisions of the player are played before the critic is asked (docs/benchmarks.md)."""
+    """How many more decisions of the player are played before the critic is asked (docs/speed.md)."""
     WORLDS = 32
     """Worlds that are played side by side, and the fewest that a choice is based on."""
     CONFIDENCE = 1.0

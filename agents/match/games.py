@@ -1,7 +1,7 @@
 """The inner loop of match play: plays deals in every seating of a line-up, without statistics.
 
 In every seating of a deal the cards come in the same order, and the k-th decision of a seat has the same key. This
-reduces the variance of a deal's win rate (docs/benchmarks.md).
+reduces the variance of a deal's win rate (docs/speed.md).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from uno_flex_env.observation import NUM_FEATURES
 
 NETWORK = NetworkConfig(kind="mlp", width=256, layers=2)
 MINIBATCH = 8192
-"""The minibatch size of this project's learner here, its fastest one (docs/benchmarks.md). The default is smaller."""
+"""The minibatch size of this project's learner here, its fastest one (docs/speed.md). The default is smaller."""
 
 
 SHARED = {
