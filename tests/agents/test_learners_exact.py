@@ -20,13 +20,9 @@ from agents.learners.ppo_league import PPOLeagueConfig
 from agents.learners.task import GameConfig, LearningTask
 from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
-from tests.support.notation import deck_of
-from uno_flex_env import Rules
+from tests.support.learning import SOLVED
 
-TINIEST = Rules(hand_size=1, deck=deck_of("g2^ y2/g g3/y gS gD/"))
-"""One card each, two in the draw pile, and rounds that end. Its graph of beliefs is small."""
-
-TASK = LearningTask(GameConfig(rules=TINIEST, num_envs=256, num_steps=16, max_decisions=60), NetworkConfig(width=64))
+TASK = LearningTask(GameConfig(rules=SOLVED, num_envs=256, num_steps=16, max_decisions=60), NetworkConfig(width=64))
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ CASES = {
 def test_random_play_is_far_above_the_bound_of_every_learner():
     """Otherwise one that has learned nothing could pass. Seen to fail with a bound of 0.4."""
     assert CASES.keys() <= LEARNERS.keys()
-    assert exploitability(make_policy("random"), TINIEST).low > 1.3 * max(case.bound for case in CASES.values())
+    assert exploitability(make_policy("random"), SOLVED).low > 1.3 * max(case.bound for case in CASES.values())
 
 
 @pytest.mark.slow
@@ -94,4 +90,4 @@ def test_a_learner_is_hard_to_exploit(name: str):
     while taken < case.decisions:
         taken += learner.step(min(1.0, taken / case.decisions))
 
-    assert exploitability(learner.policy(), TINIEST).high < case.bound
+    assert exploitability(learner.policy(), SOLVED).high < case.bound

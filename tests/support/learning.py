@@ -1,4 +1,5 @@
-"""Small networks, states to compare, and a replay in plain Python of the games that a rollout has collected."""
+"""Small networks, a game that is solved exactly, states to compare, and a replay in plain Python of the games that a
+rollout has collected."""
 
 from __future__ import annotations
 
@@ -13,12 +14,16 @@ import torch
 
 from agents.learners.rollout import Rollout
 from agents.network import ActorCritic, NetworkConfig
-from uno_flex_env import State, VecEnv
+from tests.support.notation import deck_of
+from uno_flex_env import Rules, State, VecEnv
 from uno_flex_env.batch import NUM_HIDDEN_FEATURES
 from uno_flex_env.observation import LAYOUT, NUM_FEATURES
 from uno_flex_env.rules import MAX_PLAYERS
 
 CPU = torch.device("cpu")
+
+SOLVED = Rules(hand_size=1, deck=deck_of("g2^ y2/g g3/y gS gD/"))
+"""One card each, two in the draw pile, and rounds that end. Its graph of beliefs is small."""
 
 KINDS = [
     NetworkConfig(width=16),
