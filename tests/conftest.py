@@ -10,6 +10,8 @@ import pytest
 
 # More threads of torch would only wait for each other in networks as small as the tests'. Read when torch is loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Where a test asks for more of them, they sleep while they wait: spinning takes the cores from the other tests.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 # Imports and the collection of tests make many objects that stay. The garbage collector need not visit them.
 gc.disable()

@@ -12,6 +12,7 @@ import pytest
 import uno_flex_env
 from experiments.command_line import parse
 from experiments.commands import study
+from experiments.flex_timing import jobs
 from experiments.flex_timing.jobs import RESULT_FILES, Job
 from experiments.flex_timing.study_settings import SWITCHES, Config, variants
 from experiments.settings import read
@@ -83,9 +84,12 @@ def test_every_question_is_answered_for_every_number_of_players(finished):
 
 
 @pytest.mark.slow
-def test_an_interrupted_study_goes_on_to_the_same_results(finished, tmp_path, monkeypatch):
-    """Bit for bit, and without playing again what it has. Seen to fail when everything is played again."""
-    played, run = list[str](), Job.run
+def test_an_interrupted_study_goes_on_to_the_same_results_with_other_workers(finished, tmp_path, monkeypatch):
+    """Bit for bit, and without playing again what it has. Another test draws the results.
+
+    Seen to fail when everything is played again, and when a part depends on how many workers there are."""
+    out, run, write = tmp_path / "smoke", Job.run, jobs.write_whole
+    played, written = list[str](), list[str]()
 
     def until_the_tenth(job: Job) -> bytes:
         played.append(job.file)
@@ -93,26 +97,32 @@ def test_an_interrupted_study_goes_on_to_the_same_results(finished, tmp_path, mo
             raise KeyboardInterrupt
         return run(job)
 
+    def note(path: Path, data: bytes) -> None:
+        written.append(path.name)
+        write(path, data)
+
+    monkeypatch.setattr(jobs, "write_whole", note)
+    monkeypatch.setattr(study, "write_appendix", lambda *_: None)
     monkeypatch.setattr(Job, "run", until_the_tenth)
     with pytest.raises(KeyboardInterrupt):
-        study.main(smoke(tmp_path / "smoke"))
-    assert study.main(smoke(tmp_path / "smoke")) == 0
+        study.main(smoke(out))
+    assert study.main(smoke(out, "--workers", "2")) == 0
 
-    assert played.pop(9) == played[9]
-    assert len(played) == len(set(played))
-    for name in (*RESULT_FILES, "appendix.md"):
-        assert (tmp_path / "smoke" / name).read_bytes() == (finished / name).read_bytes()
+    assert written[:9] == played[:9]
+    assert len(written) == len(set(written))
+    for name in RESULT_FILES:
+        assert (out / name).read_bytes() == (finished / name).read_bytes()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", [uno_flex_env.__version__, "99.0"])
-def test_a_finished_study_is_drawn_again_from_its_results(finished, monkeypatch, version):
-    """Nothing is played, and the files keep the version that played. Seen to fail when it is, and when a later version
-    is refused."""
+def test_a_finished_study_is_drawn_again_from_its_results(finished, monkeypatch):
+    """Also by a later version. Nothing is played, and the files keep the version that played.
+
+    Seen to fail when it is, and when a later version is refused."""
     files = [finished / "appendix.md", finished / "figures" / "power.svg", finished / "config.json"]
     before = [file.read_bytes() for file in files]
     monkeypatch.setattr(Job, "run", None)
-    monkeypatch.setattr(uno_flex_env, "__version__", version)
+    monkeypatch.setattr(uno_flex_env, "__version__", "99.0")
 
     assert study.main(smoke(finished)) == 0
 
@@ -138,16 +148,6 @@ def test_an_unfinished_study_is_not_finished_by_another_version(finished, tmp_pa
 
     with pytest.raises(ValueError, match="holds results of other settings, weights or another version"):
         study.main(smoke(out))
-
-
-@pytest.mark.slow
-def test_workers_change_nothing(finished, tmp_path, monkeypatch):
-    """Seen to fail when a part depends on how many there are. Another test draws the results."""
-    monkeypatch.setattr(study, "write_appendix", lambda *_: None)
-    assert study.main(smoke(tmp_path / "smoke", "--workers", "2")) == 0
-
-    for name in RESULT_FILES:
-        assert (tmp_path / "smoke" / name).read_bytes() == (finished / name).read_bytes()
 
 
 # ---- Settings ----
