@@ -66,7 +66,12 @@ class ActorCritic(nn.Module):
 
     Returns:
         logits (B, 216), also of illegal actions, and value (B,).
+
+    Attributes:
+        detach_value: whether gradients of the value stop at the layers that it shares with the policy.
     """
+
+    detach_value = False
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()
@@ -92,7 +97,7 @@ class ActorCritic(nn.Module):
             body = self.memory(body, history)
         logits = self.policy(body)
         if self.critic is None:
-            return logits, self.value(body).squeeze(1)
+            return logits, self.value(body.detach() if self.detach_value else body).squeeze(1)
         if hidden is None:
             return logits, torch.zeros(len(body), device=body.device)
         everything = torch.cat([observation, hidden.to(observation.dtype)], dim=1)  # (B, 640 + 728)

@@ -15,12 +15,14 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 @contextmanager
 def needs_extra(what: str, extra: str) -> Iterator[None]:
-    """Import optional packages inside. If one is missing, the message says which extra of this package brings it."""
+    """Import optional packages inside. If one is missing, the message says which extra of this package brings it. The
+    innermost use of this function says what needs it."""
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package in ("", "agents", "experiments", "uno_flex_env"):
+        said = isinstance(error.__cause__, ModuleNotFoundError)
+        if said or package in ("", "agents", "experiments", "uno_flex_env"):
             raise
         message = f"{what} needs the package {package}: pip install 'uno-flex-env[{extra}]'"
         raise ModuleNotFoundError(message, name=error.name, path=error.path) from error

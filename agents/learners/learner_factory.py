@@ -16,9 +16,11 @@ LEARNERS = {
     "mmd": "agents.learners.mmd:MMD",
     "ppo_league": "agents.learners.ppo_league:PPOLeague",
     "a2c": "agents.learners.a2c:A2C",
+    "ppg": "agents.learners.ppg:PPG",
     "dqn": "agents.learners.dqn:DQN",
     "nfsp": "agents.learners.nfsp:NFSP",
     "dmc": "agents.learners.dmc:DMC",
+    "maskable_ppo": "agents.learners.maskable_ppo:MaskablePPO",
 }
 """The learners that come with the project, by name. A class is imported when it is used."""
 

@@ -15,6 +15,7 @@ from agents.learners.behavior import behavior
 from agents.learners.league import League
 from agents.learners.ppo import PPO, PPOConfig
 from agents.learners.rollout import Experience, Rollout
+from agents.learners.snapshots import league_state, restore_league
 from agents.learners.task import LearningTask
 from agents.network import ActorCritic, new_network
 from agents.network_policy import NetworkPolicy
@@ -60,7 +61,7 @@ class SelfPlayPPO:
         experience = self._collect()
         while not len(experience.rows):  # a short rollout of a large table: no player has decided twice
             experience = self._collect()
-        metrics = self.ppo.update(experience, progress)
+        metrics = self._learn(experience, progress)
         seconds = time.perf_counter() - began
         sample = experience.rows[::8]
         metrics |= behavior(experience.legal[sample], experience.action[sample])
@@ -70,7 +71,7 @@ class SelfPlayPPO:
         before, every = self.decisions, self.task.league.every
         self.decisions += len(experience.rows)
         if self.task.league.snapshots and self.decisions // every > before // every:
-            self.league.add(self._snapshot(f"{self.league.taken:05}"))
+            self.league.add(self.policy(f"{self.league.taken:05}"))
         return len(experience.rows)
 
     def _collect(self) -> Experience:
@@ -78,19 +79,19 @@ class SelfPlayPPO:
         with self.ppo.autocast():
             return self.rollout.collect(self.ppo.network, self.ppo.device, config.gamma, config.gae_lambda)
 
+    def _learn(self, experience: Experience, progress: float) -> dict[str, float]:
+        """Do the update; return its metrics."""
+        return self.ppo.update(experience, progress)
+
     def policy(self, name: str = "agent") -> NetworkPolicy:
         """A copy of the policy, which samples its actions."""
-        return self._snapshot(name)
-
-    def _snapshot(self, name: str) -> NetworkPolicy:
         return NetworkPolicy(copy.deepcopy(self.ppo.network).cpu(), name, reward=self.task.game.reward)
 
     # ---- Resuming ----
 
     def state_dict(self) -> dict[str, Any]:
         """See `Learner.state_dict`."""
-        magnet, fixed = self.ppo.magnet, len(self.task.league.opponents)
-        snapshots = [policy for policy in self.league.policies[fixed:] if isinstance(policy, NetworkPolicy)]
+        magnet = self.ppo.magnet
         return {
             "decisions": self.decisions,
             "updates": self.ppo.updates,
@@ -98,8 +99,7 @@ class SelfPlayPPO:
             "magnet": None if magnet is None else magnet.state_dict(),
             "optimizer": self.ppo.optimizer.state_dict(),
             "generator": self.ppo.generator.get_state(),
-            "league": self.league.state(),
-            "snapshots": [[policy.name, policy.network.state_dict()] for policy in snapshots],
+            "league": league_state(self.league),
             "rollout": self.rollout.state(),
         }
 
@@ -111,8 +111,5 @@ class SelfPlayPPO:
             self.ppo.magnet.load_state_dict(state["magnet"])
         self.ppo.optimizer.load_state_dict(state["optimizer"])
         self.ppo.generator.set_state(state["generator"])
-        snapshots = [self._snapshot(name) for name, _ in state["snapshots"]]
-        for policy, (_, weights) in zip(snapshots, state["snapshots"], strict=True):
-            policy.network.load_state_dict(weights)
-        self.league.restore(state["league"], list(snapshots))
+        restore_league(self.league, state["league"], self.policy)
         self.rollout.restore(state["rollout"])

@@ -87,6 +87,7 @@ SPACES: dict[str, Space] = {
     "ppo_league": _PPO,
     "a2c": _ON_POLICY
     | {"n_step": OneOf((5, 10, 20)), "max_grad_norm": OneOf((0.5, 2.0)), "value_coef": OneOf((0.25, 0.5, 1.0))},
+    "ppg": _PPO | {"update_epochs": OneOf((1, 2)), "n_pi": OneOf((4, 8, 16)), "aux_epochs": OneOf((1, 3, 6))},
     "dqn": _OFF_POLICY
     | _EXPLORATION
     | {"gamma": OneOf((0.9, 0.95, 0.97, 0.99)), "target_every": OneOf((100, 250, 1000))},
@@ -94,6 +95,14 @@ SPACES: dict[str, Space] = {
     | {"anticipatory": OneOf((0.1, 0.2, 0.4)), "reservoir_ratio": OneOf((0.25, 0.5, 1.0))}
     | {"dqn.learning_rate": Range(2e-4, 4e-3), "dqn.epsilon_end": Range(0.005, 0.2)},
     "dmc": _OFF_POLICY | _EXPLORATION | {"update_epochs": OneOf((1, 2))},
+    "maskable_ppo": {
+        "learning_rate": Range(3e-4, 5e-3),
+        "ent_coef": Range(3e-3, 1e-1),
+        "gae_lambda": OneOf((0.8, 0.9, 0.95, 1.0)),
+        "n_epochs": OneOf((1, 2, 4)),
+        "batch_size": OneOf((512, 1024, 2048, 4096)),
+        "game.num_envs": _ENVS,
+    },
 }
 """The knobs of each algorithm. One without a dot is a setting of the learner itself."""
 

@@ -56,8 +56,4 @@ def main(config: Config) -> int:
     known = [*settings.baselines, *settings.league.opponents, *filter(None, [settings.init_from])]
     compare_rules(known, settings.game.rules, other_rules=True)
     report_unfinished(settings)
-    if settings.learner == "sb3":
-        from experiments.training import maskable_ppo  # here, since loading Stable-Baselines3 takes seconds
-
-        return maskable_ppo.train(settings)
     return run(settings, begin(settings))

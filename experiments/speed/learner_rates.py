@@ -16,9 +16,9 @@ from tqdm import tqdm
 
 from agents.device import Precision, matmul_dtype
 from agents.learners.ppo import PPOConfig
+from agents.learners.sb3_network import Trunk
 from agents.learners.task import GameConfig
 from agents.network import ActorCritic, NetworkConfig
-from experiments.training.maskable_ppo import Trunk
 from experiments.training.train_config import TrainConfig
 from experiments.training.trainer import Trainer
 from uno_flex_env.actions import NUM_ACTIONS

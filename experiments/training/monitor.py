@@ -29,6 +29,8 @@ GROUPS = {
         "policy_loss",
         "value_loss",
         "magnet_kl",
+        "aux_value_loss",
+        "clone_kl",
         "q_loss",
         "q_value",
         "epsilon",

@@ -15,8 +15,10 @@ from agents.learners.dmc import DMCConfig
 from agents.learners.dqn import DQNConfig
 from agents.learners.league import LeagueConfig
 from agents.learners.learner_factory import LEARNERS, learner_class
+from agents.learners.maskable_ppo import MaskablePPOConfig
 from agents.learners.mmd import MMDConfig
 from agents.learners.nfsp import NFSPConfig
+from agents.learners.ppg import PPGConfig
 from agents.learners.ppo import PPOConfig
 from agents.learners.ppo_league import PPOLeagueConfig
 from agents.learners.task import GameConfig, LearningTask
@@ -41,9 +43,8 @@ class TrainConfig:
     """Seed of the first weights, the deals and the actions. On one machine with the same number of threads, the same
     seed gives the same run."""
     learner: str = "ppo"
-    """A learner of `agents.learners.learner_factory.LEARNERS`, or module:Class for one of your own. sb3: MaskablePPO
-    from sb3-contrib, for comparison; its runs have no checkpoints and cannot be resumed. A learner refuses settings of
-    games, network and league that it does not support."""
+    """A learner of `agents.learners.learner_factory.LEARNERS`, or module:Class for one of your own. A learner refuses
+    settings of games, network and league that it does not support."""
     decisions: int = 25_000_000
     """How many decisions the agent learns from in all."""
     game: GameConfig = field(default_factory=GameConfig)
@@ -58,12 +59,16 @@ class TrainConfig:
     """How the learner "ppo_league" learns."""
     a2c: A2CConfig = field(default_factory=A2CConfig)
     """How the learner "a2c" learns."""
+    ppg: PPGConfig = field(default_factory=PPGConfig)
+    """How the learner "ppg" learns."""
     dqn: DQNConfig = field(default_factory=DQNConfig)
     """How the learner "dqn" learns."""
     nfsp: NFSPConfig = field(default_factory=NFSPConfig)
     """How the learner "nfsp" learns."""
     dmc: DMCConfig = field(default_factory=DMCConfig)
     """How the learner "dmc" learns."""
+    maskable_ppo: MaskablePPOConfig = field(default_factory=MaskablePPOConfig)
+    """How the learner "maskable_ppo" learns."""
     league: LeagueConfig = field(default_factory=LeagueConfig)
     """The opponents that the agent meets, in addition to itself."""
     init_from: str = ""
@@ -92,8 +97,7 @@ class TrainConfig:
         if not 0.0 <= self.checkpoint_seconds < inf:
             raise ValueError(f"checkpoint_seconds must be at least 0 and finite, got {self.checkpoint_seconds}")
         check_folder_name(self.name)
-        if self.learner != "sb3":
-            learner_class(self.learner)
+        learner_class(self.learner)
         check_whole("seed", self.seed, 0, (1 << 63) - 1)
         choose_device(self.device)
         if self.network.events and self.game.max_decisions is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from agents import checkpoint
+from agents.learners.league import League
 from agents.learners.learner_factory import make_learner
 from agents.network_policy import NetworkPolicy
 from agents.policy import Policy
@@ -73,6 +74,11 @@ class Trainer:
         if isinstance(policy, NetworkPolicy):
             policy.greedy = policy.greedy or greedy
         return policy
+
+    def league_rates(self) -> dict[str, float]:
+        """The learner's recent win rate against each member of its league, by name; empty without a league."""
+        league = getattr(self.learner, "league", None)
+        return league.win_rates() if isinstance(league, League) else {}
 
     # ---- Files ----
 

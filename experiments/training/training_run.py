@@ -40,10 +40,12 @@ def begin(config: TrainConfig) -> Path:
     """Make the folder of a new run and write the settings into it.
 
     Raises:
-        ValueError: `init_from` names no network, or one that does not fit; no folder is made.
+        ValueError: `init_from` names no network, or one that does not fit, or the learner does not support a setting;
+            no folder is made.
     """
     if config.init_from:
         first_weights(config)
+    Trainer(config, config.runs, num_threads=1)  # for what it refuses
     folder = new_folder(config.runs, config.name)
     write_whole(folder / CONFIG, json.dumps(config.to_dict() | {"made_by": made_by()}, indent=2).encode() + b"\n")
     return folder
@@ -90,8 +92,6 @@ def resume(folder: Path, num_threads: int = 0) -> int:
         ValueError: the folder is not that of a run, or the run has no checkpoint.
     """
     config = load_config(folder)
-    if config.learner == "sb3":
-        raise ValueError(f"{folder} was trained by {config.learner}, whose runs can't be resumed")
     if not (folder / CHECKPOINT).is_file():
         raise ValueError(f"{folder} can't be resumed: there is no {CHECKPOINT} in it")
     own = config.num_threads or cores()
@@ -161,8 +161,7 @@ def _train(config: TrainConfig, trainer: Trainer, monitor: Monitor) -> None:
     while not trainer.is_done:
         before = trainer.decisions
         metrics = trainer.step()
-        league = trainer.learner.league.win_rates() if isinstance(trainer.learner, SelfPlayPPO) else {}
-        monitor.update(trainer.decisions, trainer.updates, metrics, league)
+        monitor.update(trainer.decisions, trainer.updates, metrics, trainer.league_rates())
         measured = trainer.decisions // interval > before // interval or trainer.is_done
         if measured:
             began = time.perf_counter()

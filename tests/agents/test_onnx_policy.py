@@ -83,7 +83,7 @@ def expected(seen: Decisions) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", range(len(KINDS)), ids=NAMES)
+@pytest.mark.parametrize("kind", [NAMES.index("mlp"), NAMES.index("history")], ids=["mlp", "history"])
 def test_an_exported_network_plays_as_it_does_here(kind):
     """The same probabilities, and with the same keys the same actions but where rounding decides.
 

@@ -192,8 +192,8 @@ def test_each_worker_process_starts_the_program_once(tmp_path):
     log = tmp_path / "log"
     name = shell(f"echo start >>{log}; exec {ROOT / 'docs' / 'stdio_bot.sh'}")
 
-    alone = play_match([FIRST, "random"], games=200, seed=3)
-    shared = play_match([name, "random"], games=200, seed=3, workers=2)
+    alone = play_match([FIRST, "random"], games=40, seed=3)
+    shared = play_match([name, "random"], games=40, seed=3, workers=2)
 
     assert (shared.winners == alone.winners).all()
     assert 1 <= len(log.read_text().splitlines()) <= 2

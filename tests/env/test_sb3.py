@@ -20,6 +20,7 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecEnv, VecMonitor
 
+from agents.policy_factory import make_policy
 from tests.support.episodes import EVERY_PHASE, SHORT, first_legal
 from uno_flex_env import IllegalActionError, Rules
 from uno_flex_env.actions import NUM_ACTIONS, TEXTS
@@ -407,3 +408,24 @@ def test_bad_options_are_refused_by_name():
         SB3VecEnv(2, history=3)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="a seed must be"):
         SB3VecEnv(2).seed(-1)
+
+
+@pytest.mark.parametrize("opponent", ["flex_any", make_policy("expert")])
+def test_games_go_on_from_bytes(opponent):
+    """Seats, deals, keys of the opponents and rewards due. Seen to fail without each of the arrays."""
+    made = [SB3VecEnv(40, 3, Rules(hand_size=2), opponents=opponent, seat="random") for _ in range(2)]
+    rng = np.random.default_rng(1)
+
+    def step(*envs: SB3VecEnv) -> list[Any]:
+        keys = rng.random((40, 216))
+        return [env.step((keys * env.action_masks()).argmax(axis=1)) for env in envs]
+
+    made[0].seed(1)
+    made[0].reset()
+    for _ in range(20):
+        step(made[0])
+    made[1].seat_games.from_bytes(made[0].seat_games.to_bytes())
+
+    for _ in range(60):
+        one, other = step(*made)
+        assert all(np.array_equal(a, b) for a, b in zip(one[:3], other[:3], strict=True))

@@ -81,7 +81,7 @@ def test_settings_that_a_best_response_has_no_use_for_are_refused():
     with pytest.raises(ValueError, match="league"):
         BestResponseConfig("flex_any", train=TrainConfig(league=LeagueConfig(1.0, ("expert",))))
     with pytest.raises(ValueError, match="ppo"):
-        BestResponseConfig("flex_any", train=TrainConfig(learner="sb3"))
+        BestResponseConfig("flex_any", train=TrainConfig(learner="dqn"))
     with pytest.raises(ValueError, match="seeds must be a whole number from 1"):
         BestResponseConfig("flex_any", seeds=0)
     with pytest.raises(ValueError, match="no such policy: 'nobody'"):

@@ -303,7 +303,7 @@ def test_bad_flags_are_refused(capsys, flags: list[str]):
     ids=lambda value: value.split()[0],
 )
 def test_every_other_command_runs(arguments: str, said, tmp_path, monkeypatch, capsys):
-    """In seconds, and tells its result; the rest have smoke runs in test_training, test_sb3_training, test_network and
+    """In seconds, and tells its result; the rest have smoke runs in test_training, test_network_costs and
     test_curves. Seen to fail with a command that ends before it says anything."""
     monkeypatch.chdir(tmp_path)
     short = {"n_steps": 8, "batch_size": 8, "n_epochs": 1}

@@ -157,7 +157,7 @@ COMMAND = "from experiments.__main__ import main; sys.exit(main({arguments!r}.sp
         ("pyarrow", "evaluate", "this command"),
         ("matplotlib", "curves", "this command"),
         ("onnx", "export", "this command"),
-        ("stable_baselines3", "train --config configs/train/sb3.toml", "this command"),
+        ("stable_baselines3", "train --learner maskable_ppo", "the learner maskable_ppo"),
     ],
 )
 def test_a_missing_package_is_answered_with_the_extra_that_brings_it(package: str, code: str, needs: str) -> None:

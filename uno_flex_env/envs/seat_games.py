@@ -268,6 +268,26 @@ class SeatGames:
         """A copy of one game's state, hidden cards included."""
         return self.batch.state(game)
 
+    def to_bytes(self) -> bytes:
+        """All data that determine how the games go on, for exact resumption with `from_bytes`. The opponents are not
+        part of them."""
+        return b"".join(array.tobytes() for array in self._kept()) + self.batch.to_bytes()
+
+    def from_bytes(self, data: bytes) -> None:
+        """Continue where `to_bytes` was called on games made with the same arguments. Rewrites observations and masks;
+        `rewards`, `terminated` and `truncated` stay as they are."""
+        start = 0
+        for array in self._kept():
+            array[:] = np.frombuffer(data, array.dtype, array.size, start)
+            start += array.nbytes
+        self._take_seats()
+        self.batch.from_bytes(data[start:])
+        self._mask_finished_games()
+
+    def _kept(self) -> list[npt.NDArray[Any]]:
+        """What the batch does not know about the games."""
+        return [self.learning_seats, self._due, self._seat_seeds, self._episodes, self._asked]
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_policies"}
 
