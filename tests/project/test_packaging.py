@@ -76,10 +76,19 @@ def test_everything_that_an_install_brings_is_pinned() -> None:
 
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist and the wheel built from it, built without optimization to save time."""
+    """A folder with the sdist and the wheel built from it. To save time it is built without optimization and for one
+    instruction set, and nanobind's sources are compiled together."""
     out = tmp_path_factory.mktemp("dist")
-    defines = {"cmake.build-type": "Debug", "cmake.define.CMAKE_CXX_FLAGS_DEBUG": "-g0"}
-    settings = [f"--config-setting={name}={value}" for name, value in defines.items()]
+    together = tmp_path_factory.mktemp("cmake") / "together.cmake"
+    properties = "UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0"
+    together.write_text(f"cmake_language(DEFER CALL set_target_properties nanobind-static PROPERTIES {properties})\n")
+    defines = {
+        "build-type": "Debug",
+        "define.CMAKE_CXX_FLAGS_DEBUG": "-g0",
+        "define.CMAKE_PROJECT_INCLUDE": together.as_posix(),
+        "define.UNO_FLEX_X86_64": "OFF",
+    }
+    settings = [f"--config-setting=cmake.{name}={value}" for name, value in defines.items()]
     options = ["--no-isolation", *settings, "--outdir", str(out)]
     subprocess.run([sys.executable, "-m", "build", *options, ROOT], check=True)
     return out

@@ -111,11 +111,11 @@ def test_leaving_saves_the_record(pipe, end):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
 def test_an_interruption_saves_the_record(tmp_path, name):
     """Ctrl-C, `kill` or a closed window while the prompt waits; the status is that of the signal.
 
-    Seen to fail for SIGTERM and SIGHUP without their handlers."""
+    Another test sends SIGTERM, too. Seen to fail for SIGHUP without its handler."""
     number = getattr(signal, name)
     # A process inherits ignored signals; a shell's background jobs, perhaps these tests, ignore SIGINT.
     before = signal.signal(number, signal.SIG_DFL)
