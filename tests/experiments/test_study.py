@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import uno_flex_env
+from agents.atomic import write_whole
 from experiments.command_line import parse
 from experiments.commands import study
-from experiments.flex_timing import jobs
 from experiments.flex_timing.jobs import RESULT_FILES, Job
 from experiments.flex_timing.study_settings import SWITCHES, Config, variants
 from experiments.settings import read
@@ -88,7 +88,7 @@ def test_an_interrupted_study_goes_on_to_the_same_results_with_other_workers(fin
     """Bit for bit, and without playing again what it has. Another test draws the results.
 
     Seen to fail when everything is played again, and when a part depends on how many workers there are."""
-    out, run, write = tmp_path / "smoke", Job.run, jobs.write_whole
+    out, run = tmp_path / "smoke", Job.run
     played, written = list[str](), list[str]()
 
     def until_the_tenth(job: Job) -> bytes:
@@ -99,9 +99,9 @@ def test_an_interrupted_study_goes_on_to_the_same_results_with_other_workers(fin
 
     def note(path: Path, data: bytes) -> None:
         written.append(path.name)
-        write(path, data)
+        write_whole(path, data)
 
-    monkeypatch.setattr(jobs, "write_whole", note)
+    monkeypatch.setattr("experiments.flex_timing.jobs.write_whole", note)
     monkeypatch.setattr(study, "write_appendix", lambda *_: None)
     monkeypatch.setattr(Job, "run", until_the_tenth)
     with pytest.raises(KeyboardInterrupt):
