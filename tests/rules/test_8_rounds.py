@@ -147,15 +147,15 @@ ANY_PLAY = [
 
 
 @pytest.mark.parametrize("action", ANY_PLAY)
-@pytest.mark.parametrize("uno_call", ["automatic", "explicit"])
-def test_the_round_ends_when_a_hand_is_empty(num_players, action, uno_call):
+def test_the_round_ends_when_a_hand_is_empty(num_players, action):
     """Rules 8.7 (every card, on both sides: test_8_last_card.py)."""
     card = action.split(":")[0].rstrip("!")
-    game = table(f"g3/y | 0: {card}", num_players, uno_call=uno_call).play(action)
-    if action == "W4/:r":
-        game.play("challenge")
+    for uno_call in ("automatic", "explicit"):
+        game = table(f"g3/y | 0: {card}", num_players, uno_call=uno_call).play(action)
+        if action == "W4/:r":
+            game.play("challenge")
 
-    assert (game.phase, game.current_player, game.winner, game.legal_actions) == ("over", None, 0, [])
+        assert (game.phase, game.current_player, game.winner, game.legal_actions) == ("over", None, 0, []), uno_call
 
 
 @pytest.mark.parametrize("seat", range(4))
