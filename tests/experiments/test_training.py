@@ -308,7 +308,7 @@ def test_a_learner_of_any_kind_is_trained_and_resumed_by_the_command(tmp_path, m
     Seen to fail when a run of the learner can't be resumed, and when its policy is not written."""
     monkeypatch.chdir(tmp_path)
     flags = ["--config", SMOKE, "--learner", name, "--num-threads", "1", "--game.players", "2", "--evaluations", "1"]
-    sizes = ["--evaluation-games", "20", "--final-games", "20", "--decisions", "3000"]
+    sizes = ["--evaluation-games", "8", "--final-games", "8", "--decisions", "3000"]
 
     assert command.main(["train", *flags, *sizes]) == 0
 
