@@ -407,7 +407,7 @@ def test_a_network_guides_a_search(num_players):
 
     assert masks[np.arange(12), actions].all()
     assert np.array_equal(policy.act(decisions), actions)
-    assert [policy.act(decisions[[row]])[0] for row in range(12)] == actions.tolist()
+    assert [policy.act(decisions[[row]])[0] for row in range(3)] == actions[:3].tolist()
     assert (actions != policy.prior.probabilities(decisions).argmax(dim=1).numpy()).any()
 
 

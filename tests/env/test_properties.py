@@ -99,7 +99,7 @@ def telling(seed: int, disturb: bool = False) -> str:
     """A digest of some whole games and a match: every state of them, from this seed alone."""
     digest = hashlib.sha256()
     rng = random.Random(seed)
-    for num_players in range(2, 9):
+    for num_players in (2, 3, 5, 8):
         game = Game(num_players, Rules(hand_size=5, stacking=True, uno_call="explicit"), seed=seed)
         match = Match(num_players, Rules(hand_size=2), seed=seed)
         for table in (game, match):

@@ -161,7 +161,7 @@ COMMAND = "from experiments.__main__ import main; sys.exit(main({arguments!r}.sp
             "from agents.policy_factory import *; make_policy('search:9')",
             "the policy 'search:9'",
         ),
-        ("tyro", "train", "this command"),
+        ("tyro", "curves", "this command"),
         ("torch", "play", "this command"),
         ("pyarrow", "evaluate", "this command"),
         ("matplotlib", "curves", "this command"),

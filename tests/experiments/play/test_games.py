@@ -70,25 +70,17 @@ def test_a_match_is_played_to_its_end(pipe):
 
 
 @pytest.mark.slow
-def test_a_network_from_a_file_plays_and_hints_in_a_new_process(tmp_path):
-    """Fault 22: what was trained can be played against, by scripted input, in a process of its own."""
+def test_a_network_from_a_file_plays_and_hints(pipe, tmp_path):
+    """Fault 22: what was trained can be played against, by scripted input."""
     save_network(tmp_path / "net.safetensors", make_network(KINDS[2]), {})
     spec = str(tmp_path / "net.safetensors")
-    to = str(tmp_path / "it.jsonl")
-    arguments = ["--opponent", spec, "--hints", spec, "--rules.hand-size", "2", "--seed", "4", "--to", to]
+    flags = ["--opponent", spec, "--hints", spec, "--rules.hand-size", "2", "--seed", "4", "--to", "it.jsonl"]
 
-    done = subprocess.run(
-        [sys.executable, "-m", "experiments", "play", *arguments],
-        input="?\n1\nr\n@1\n" * 500,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        timeout=120,
-    )
+    said = pipe("?\n1\nr\n@1\n" * 500, *flags)
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "would play" in done.stdout
-    assert saved(tmp_path / "it.jsonl")[0].is_over
+    assert (said.status, said.err) == (0, "")
+    assert "would play" in said.out
+    assert saved(Path("it.jsonl"))[0].is_over
 
 
 # ---- The record ----
@@ -113,9 +105,10 @@ def test_leaving_saves_the_record(pipe, end):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGHUP"])
 def test_an_interruption_saves_the_record(tmp_path, name):
-    """Ctrl-C, `kill` or a closed window while the prompt waits; the status is that of the signal.
+    """Ctrl-C, `kill` or a closed window while the prompt waits; the status is that of the signal. The next test sends
+    SIGTERM, too.
 
-    Another test sends SIGTERM, too. Seen to fail for SIGHUP without its handler."""
+    Seen to fail for SIGHUP without its handler."""
     number = getattr(signal, name)
     # A process inherits ignored signals; a shell's background jobs, perhaps these tests, ignore SIGINT.
     before = signal.signal(number, signal.SIG_DFL)
