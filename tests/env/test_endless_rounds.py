@@ -14,12 +14,13 @@ from uno_flex_env.options import DEFAULT_MAX_DECISIONS
 
 ORDER = [*(i for i, text in enumerate(TEXTS) if text.startswith("WF:")), *map(TEXTS.index, ("draw", "keep", "accept"))]
 
+SCORES = np.ones(len(ACTIONS), np.int64)
+SCORES[ORDER] = np.arange(len(ORDER), 0, -1) + 1
+
 
 def all_flip_or_draw(batch: dict[str, Any]) -> Any:
     """Wild All Flip if it is held, else draw and keep. What it plays the other one draws, for ever at two players."""
-    score = np.zeros(len(ACTIONS), np.int64)
-    score[ORDER] = np.arange(len(ORDER), 0, -1)
-    return (batch["action_mask"] * (score + 1)).argmax(axis=1)
+    return (batch["action_mask"] * SCORES).argmax(axis=1)
 
 
 def one(mask: Any) -> int:

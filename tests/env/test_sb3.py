@@ -247,7 +247,7 @@ def test_a_saved_model_plays_the_same_in_a_new_process(tmp_path):
     """Fault 22."""
     model = small_learner(SB3VecEnv(32))
     untrained = played(model)
-    model.learn(2048)
+    model.learn(1024)
     model.save(tmp_path / "model")
     environ = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", PLAY, str(tmp_path / "model.zip")]
