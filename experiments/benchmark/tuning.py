@@ -87,7 +87,9 @@ SPACES: dict[str, Space] = {
     "ppo_league": _PPO,
     "a2c": _ON_POLICY
     | {"n_step": OneOf((5, 10, 20)), "max_grad_norm": OneOf((0.5, 2.0)), "value_coef": OneOf((0.25, 0.5, 1.0))},
-    "ppg": _PPO | {"update_epochs": OneOf((1, 2)), "n_pi": OneOf((4, 8, 16)), "aux_epochs": OneOf((1, 3, 6))},
+    "ppg": _ON_POLICY
+    | {"update_epochs": OneOf((1, 2)), "minibatch_size": OneOf((512, 1024, 2048, 4096))}
+    | {"n_pi": OneOf((4, 8, 16)), "aux_epochs": OneOf((1, 3, 6))},
     "dqn": _OFF_POLICY
     | _EXPLORATION
     | {"gamma": OneOf((0.9, 0.95, 0.97, 0.99)), "target_every": OneOf((100, 250, 1000))},

@@ -105,7 +105,7 @@ def test_a_bad_file_is_refused_by_its_path(tmp_path):
 
 
 def test_an_unknown_table_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no such table: 'run'; there are runs, deals, cross, tuning"):
+    with pytest.raises(ValueError, match="no such table: 'run'; there are runs, deals, cross, exploiters, tuning"):
         read_table(tmp_path, "run")
 
 
