@@ -20,6 +20,7 @@ LEARNERS = {
     "dqn": "agents.learners.dqn:DQN",
     "nfsp": "agents.learners.nfsp:NFSP",
     "dmc": "agents.learners.dmc:DMC",
+    "rnad": "agents.learners.rnad:RNaD",
     "maskable_ppo": "agents.learners.maskable_ppo:MaskablePPO",
 }
 """The learners that come with the project, by name. A class is imported when it is used."""

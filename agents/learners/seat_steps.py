@@ -61,6 +61,11 @@ class Transitions:
         """(K,), whether there is no next decision"""
         return self.terminated | self.truncated
 
+    @classmethod
+    def concatenated(cls, parts: Sequence[Transitions]) -> Transitions:
+        """Several as one."""
+        return _concatenated(parts)
+
     def __getitem__(self, rows: Any) -> Transitions:
         return Transitions(**{name: array[rows] for name, array in vars(self).items()})
 

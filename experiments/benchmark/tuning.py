@@ -97,6 +97,9 @@ SPACES: dict[str, Space] = {
     | {"anticipatory": OneOf((0.1, 0.2, 0.4)), "reservoir_ratio": OneOf((0.25, 0.5, 1.0))}
     | {"dqn.learning_rate": Range(2e-4, 4e-3), "dqn.epsilon_end": Range(0.005, 0.2)},
     "dmc": _OFF_POLICY | _EXPLORATION | {"update_epochs": OneOf((1, 2))},
+    "rnad": _OFF_POLICY
+    | {"eta": Range(0.02, 0.5), "iteration": OneOf((200_000, 500_000, 1_000_000)), "target_rate": Range(1e-3, 1e-1)}
+    | {"max_weight": OneOf((5.0, 20.0, 100.0))},
     "maskable_ppo": {
         "learning_rate": Range(3e-4, 5e-3),
         "ent_coef": Range(3e-3, 1e-1),

@@ -21,6 +21,7 @@ from agents.learners.nfsp import NFSPConfig
 from agents.learners.ppg import PPGConfig
 from agents.learners.ppo import PPOConfig
 from agents.learners.ppo_league import PPOLeagueConfig
+from agents.learners.rnad import RNaDConfig
 from agents.learners.task import GameConfig, LearningTask
 from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
@@ -67,6 +68,8 @@ class TrainConfig:
     """How the learner "nfsp" learns."""
     dmc: DMCConfig = field(default_factory=DMCConfig)
     """How the learner "dmc" learns."""
+    rnad: RNaDConfig = field(default_factory=RNaDConfig)
+    """How the learner "rnad" learns."""
     maskable_ppo: MaskablePPOConfig = field(default_factory=MaskablePPOConfig)
     """How the learner "maskable_ppo" learns."""
     league: LeagueConfig = field(default_factory=LeagueConfig)

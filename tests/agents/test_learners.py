@@ -24,6 +24,7 @@ from agents.learners.nfsp import NFSP, NFSPConfig
 from agents.learners.ppg import PPG, PPGConfig
 from agents.learners.ppo import PPOConfig
 from agents.learners.ppo_league import PAST_SELVES, PPOLeague, PPOLeagueConfig
+from agents.learners.rnad import RNaDConfig
 from agents.learners.seat_steps import Returns, Transitions
 from agents.learners.task import GameConfig, LearningTask
 from agents.network import NetworkConfig
@@ -51,6 +52,7 @@ CONFIGS: dict[str, Any] = {
     "dqn": QUICK_DQN,
     "nfsp": NFSPConfig(learning_rate=5e-3, learning_starts=100, minibatch_size=128, anticipatory=0.3, dqn=QUICK_DQN),
     "dmc": DMCConfig(learning_rate=5e-3, minibatch_size=256),
+    "rnad": RNaDConfig(learning_rate=3e-3, minibatch_size=256, iteration=700, precision="float32"),
     "maskable_ppo": MaskablePPOConfig(learning_rate=0.02, batch_size=512),
     "docs.reinforce:Reinforce": None,
 }
@@ -158,7 +160,7 @@ def test_learners_are_found_by_name():
         make_learner(own, task(), 1)
 
 
-@pytest.mark.parametrize("name", ["dqn", "nfsp", "dmc"])
+@pytest.mark.parametrize("name", ["dqn", "nfsp", "dmc", "rnad"])
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -186,6 +188,8 @@ def test_what_a_learner_does_not_support_is_refused(name, settings, message):
         (NFSPConfig, {"capacity": 1 << 40}, "nfsp.capacity must be from 1 to"),
         (DMCConfig, {"update_epochs": 0}, "dmc.update_epochs must be from 1"),
         (DMCConfig, {"epsilon_share": 2.0}, "dmc.epsilon_share must be from"),
+        (RNaDConfig, {"eta": -0.1}, "rnad.eta must be at least 0.0"),
+        (RNaDConfig, {"precision": "half"}, "rnad.precision must be one of auto, .* got 'half'"),
         (MMDConfig, {"magnet_coef": 0.0}, "mmd.magnet_coef must be above 0: without a magnet .* got 0.0"),
         (PPOLeagueConfig, {"clip_coef": 0.0}, "ppo_league.clip_coef must lie in"),
         (MaskablePPOConfig, {"batch_size": 1}, "maskable_ppo.batch_size must be from 2"),

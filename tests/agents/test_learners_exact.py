@@ -19,6 +19,7 @@ from agents.learners.nfsp import NFSPConfig
 from agents.learners.ppg import PPGConfig
 from agents.learners.ppo import PPOConfig
 from agents.learners.ppo_league import PPOLeagueConfig
+from agents.learners.rnad import RNaDConfig
 from agents.learners.task import GameConfig, LearningTask
 from agents.network import NetworkConfig
 from agents.policy_factory import make_policy
@@ -57,6 +58,9 @@ NFSP_CONFIG = NFSPConfig(
     # The best response explores more and more. So its newest decisions are a bad average, and the reservoir is needed.
     dqn=replace(DQN_CONFIG, epsilon=0.0, epsilon_end=1.0, epsilon_share=1.0),
 )
+RNAD_CONFIG = RNaDConfig(
+    learning_rate=3e-3, eta=0.05, iteration=20_000, target_rate=0.2, minibatch_size=256, precision="float32"
+)
 QUICK: dict[str, Any] = {"learning_rate": 6e-3, "entropy_coef": 0.2, "precision": "float32"}
 CASES = {
     "ppo": Case(PPOConfig(**QUICK, minibatch_size=512), 50_000, 0.02),
@@ -69,6 +73,7 @@ CASES = {
     "dqn": Case(DQN_CONFIG, 40_000, 0.02),
     "nfsp": Case(NFSP_CONFIG, 60_000, 0.27),
     "dmc": Case(DMCConfig(learning_rate=3e-3, minibatch_size=256), 40_000, 0.02),
+    "rnad": Case(RNAD_CONFIG, 60_000, 0.02),
     "docs.reinforce:Reinforce": Case(None, 120_000, 0.06),
     "maskable_ppo": Case(MaskablePPOConfig(learning_rate=6e-3, ent_coef=0.2, batch_size=512), 30_000, 0.09),
 }
