@@ -8,8 +8,9 @@ Implementation details:
   are `PAST_SELVES`, of which the first is the policy at the beginning.
 - `game.num_steps` counts only the decisions of the learning seat.
 - The network is an `ActorCritic` with the first weights that every learner has, under other names
-  (`agents.learners.sb3_network`). It computes in float32.
+  (`agents.learners.sb3_network`).
 - The learning rate falls in a straight line.
+- It learns on the CPU in float32.
 - Stable-Baselines3 draws from the global generators of numpy and torch. They are exchanged for a learner's own while it
   draws.
 """
@@ -106,14 +107,14 @@ class MaskablePPO:
         decisions: how many decisions it has learned from.
 
     Raises:
-        ValueError: the task has something else.
+        ValueError: the task has something else, or a rollout ends with a minibatch of a single decision.
         ModuleNotFoundError: sb3-contrib is not installed; the message names the extra.
     """
 
     Config = MaskablePPOConfig
 
     def __init__(self, task: LearningTask, seed: int, config: MaskablePPOConfig = MaskablePPOConfig()) -> None:
-        _check(task)
+        _check(task, config)
         self.task = task if task.league.fraction else replace(task, league=PAST_SELVES)
         self.config = config
         self.league = League(self.task.league, seed)
@@ -121,7 +122,7 @@ class MaskablePPO:
             raise ValueError("league.opponents must not read past events for the learner maskable_ppo")
         self._like = new_network(task.network, seed)
         self._progress = 0.0
-        self._generators = _generators()
+        self._generators = _first_generators(seed)
         with self._own_generators():
             self.envs, self.model = self._make(seed)
         self.decisions = 0
@@ -165,11 +166,11 @@ class MaskablePPO:
                 "net_arch": [],
                 "ortho_init": False,
             },
-            seed=seed,
             device="cpu",
         )
         model.set_logger(Logger(None, []))  # writes nothing; `step` reads the metrics there
         copy_weights(self._like, model.policy)
+        envs.seed(seed)
         envs.reset()
         model._last_obs, model._last_episode_starts = envs.seat_games.observations.copy(), np.ones(game.num_envs, bool)
         return envs, model
@@ -249,7 +250,7 @@ class MaskablePPO:
     @contextmanager
     def _own_generators(self) -> Iterator[None]:
         """Exchange the global generators for this learner's."""
-        outside = _generators(), random.getstate()
+        outside = _generators(), random.getstate()  # importing Stable-Baselines3 draws from `random`
         _set_generators(self._generators)
         try:
             yield
@@ -286,7 +287,7 @@ class MaskablePPO:
         self._generators = state["generators"]
 
 
-def _check(task: LearningTask) -> None:
+def _check(task: LearningTask, config: MaskablePPOConfig) -> None:
     """ValueError if the task has what MaskablePPO does not support."""
 
     def need(fine: bool, name: str, wanted: str, got: object) -> None:
@@ -298,12 +299,30 @@ def _check(task: LearningTask) -> None:
     need(not task.network.privileged, "network.privileged", "false", task.network.privileged)
     need(task.league.fraction in (0.0, 1.0), "league.fraction", "0 or 1", task.league.fraction)
     need(task.device in ("auto", "cpu"), "device", '"cpu"', task.device)
+    # Advantages are normalized in each minibatch, which one alone can't be.
+    rollout = task.game.num_envs * task.game.num_steps
+    if rollout % config.batch_size == 1:
+        raise ValueError(
+            "maskable_ppo.batch_size must leave no minibatch of a single decision: game.num_envs * game.num_steps is "
+            f"{rollout:,}, batch_size {config.batch_size:,}"
+        )
+
+
+def _first_generators(seed: int) -> dict[str, Any]:
+    """The states of new generators. (`np.random.seed` takes no seed of more than 32 bits.)"""
+    numpy = np.random.RandomState(np.random.MT19937(seed))
+    return _plain(numpy.get_state(legacy=True), torch.Generator().manual_seed(seed).get_state())
 
 
 def _generators() -> dict[str, Any]:
     """The states of the global generators."""
-    _, key, *rest = np.random.get_state()  # noqa: NPY002 (Stable-Baselines3 draws from it)
-    return {"numpy": [torch.from_numpy(np.asarray(key).astype(np.int64)), *rest], "torch": torch.get_rng_state()}
+    return _plain(np.random.get_state(), torch.get_rng_state())  # noqa: NPY002 (Stable-Baselines3 draws from it)
+
+
+def _plain(numpy: Any, torchs: torch.Tensor) -> dict[str, Any]:
+    """Two states as tensors and plain values."""
+    _, key, *rest = numpy
+    return {"numpy": [torch.from_numpy(np.asarray(key).astype(np.int64)), *rest], "torch": torchs}
 
 
 def _set_generators(states: Mapping[str, Any]) -> None:

@@ -91,9 +91,8 @@ def test_random_play_is_far_above_the_bound_of_every_learner():
 def test_a_learner_is_hard_to_exploit(name: str):
     """Most must be harder to exploit than the expert, which loses 0.033; random play loses 0.41.
 
-    Seen to fail with the rewards of the other seat (all, for
-    maskable_ppo those of `SB3VecEnv`), when the target of double DQN reads illegal
-    actions (dqn, nfsp), and when the newest decisions take the place of the reservoir (nfsp)."""
+    Seen to fail with the rewards of the other seat (all; maskable_ppo: in `SB3VecEnv`), when the target of double DQN
+    reads illegal actions (dqn, nfsp), and when the newest decisions take the place of the reservoir (nfsp)."""
     case = CASES[name]
     learner = make_learner(name, replace(TASK, league=case.league), 1, case.config)
 

@@ -33,12 +33,16 @@ LEAGUE = LeagueConfig(1.0, ("flex_any", "expert"), 2, 1000)
         ({"network": NetworkConfig(privileged=True)}, "network.privileged must be false"),
         ({"league": LeagueConfig(0.5, ("random",))}, "league.fraction must be 0 or 1"),
         ({"device": "cuda"}, 'device must be "cpu"'),
+        (
+            {"game": GameConfig(num_envs=27, num_steps=19)},
+            "no minibatch of a single decision: .* is 513, batch_size",
+        ),
     ],
 )
 def test_what_it_does_not_support_is_refused(settings, message):
-    """Seen to fail without the check."""
+    """Seen to fail without each of the checks."""
     with pytest.raises(ValueError, match=message):
-        MaskablePPO(replace(TASK, **settings), 1)
+        MaskablePPO(replace(TASK, **settings), 1, FAST)
 
 
 def test_the_global_generators_stay_as_they_are():
