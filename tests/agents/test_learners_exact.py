@@ -69,7 +69,7 @@ CASES = {
         PPOLeagueConfig(**QUICK, minibatch_size=512), 50_000, 0.02, LeagueConfig(0.5, snapshots=3, every=10_000)
     ),
     "a2c": Case(A2CConfig(**QUICK | {"learning_rate": 0.01}, n_step=4), 80_000, 0.06),
-    "ppg": Case(PPGConfig(**QUICK, update_epochs=2, minibatch_size=512, n_pi=3, aux_epochs=2), 50_000, 0.02),
+    "ppg": Case(PPGConfig(**QUICK, update_epochs=2, minibatch_size=512, n_pi=2, aux_epochs=2), 50_000, 0.02),
     "dqn": Case(DQN_CONFIG, 40_000, 0.02),
     "nfsp": Case(NFSP_CONFIG, 60_000, 0.27),
     "dmc": Case(DMCConfig(learning_rate=3e-3, minibatch_size=256), 40_000, 0.02),
